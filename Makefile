@@ -85,28 +85,42 @@ include spec/rules.mk proofs/rules.mk csrc/rules.mk tests/rules.mk bench/rules.m
 $(VENV)/bin/pgquern: tools/pgquern/launch $(SETUP)/python.stamp
 	@cp $< $@
 
-# ---- the jobs: every step runs, whatever fails; tools/job/jobs.toml lists the steps ------------------
-.PHONY: main quick test full everything ci setup lint help clean
-JOB = $(PY) -m tools.job $@ $(if $(STEM),--stem $(STEM))
+# ---- the jobs: lists of targets with their variables. Every step runs, whatever fails; then come the tables ---------------
+.PHONY: main quick test full everything ci setup lint help help-all clean
+STEPS_quick := 'model SIZE=quick' 'prove SIZE=quick' 'differential EXAMPLES=quick' 'changes SIZE=quick'
+STEPS_main  := model prove differential 'bench SIZE=quick' report
+STEPS_test  := compiled test-python test-asan tsan world 'fuzz FUZZ_RUNS=25000' 'changes LAYER=C,hand NUMBER=2'
+STEPS_ci    := lint 'model UP_TO=5000' prove prove-c 'test BARE=trixie' 'test-servers BUILDS=15-debian' test-tools test-levels \
+  test-cross icount 'icount CROSS=aarch64' 'bench SIZE=quick' report claims-check
+# One evening: all that `ci` runs, and of each deep layer as much as two hours have room for.
+STEPS_full  := lint model 'model SIZE=large UP_TO=100000' prove prove-c 'test-python EXAMPLES=whole' test-servers 'test-tools EXAMPLES=whole' \
+  test-levels 'test-cross EXAMPLES=whole' test-browser test-minors test-asan tsan 'world MINUTES=1' fuzz 'changes NUMBER=4' \
+  'instructions INPUTS=20000' findings check-upstream icount 'icount CROSS=aarch64' 'bench SIZE=quick' report
+# Nothing is a sample; worlds run for ten minutes a stem. A day on two cores, so `make farm` has its longest parts.
+STEPS_everything := lint model 'model SIZE=large' prove prove-c 'test-python EXAMPLES=whole' test-servers \
+  'test-tools EXAMPLES=whole' test-levels 'test-cross EXAMPLES=whole' test-browser test-minors 'differential EXAMPLES=deep' test-asan tsan \
+  'world MINUTES=10' fuzz changes test-candidates instructions findings check-upstream icount 'icount CROSS=aarch64' bench bench-endtoend report
+JOB = $(PY) -m tools.job $@ $(STEPS_$@)
 
 main: $(SETUP)/python.stamp ##day models, proofs, a differential run, benchmarks, the report; STEM= narrows (a quarter of an hour)
-	@$(PY) -m tools.job make $(if $(STEM),--stem $(STEM))
+	@$(JOB)
 
 quick: $(SETUP)/python.stamp ##day a first look after set-up: the smallest models, proofs if compiled, kernels on few inputs, a broken one of each stem (a minute)
 	@$(JOB)
 
-# BARE=trixie: in a fresh clone of HEAD inside a bare Debian 13, on the host where the machine refuses that.
+# BARE=trixie: in a fresh clone of HEAD inside a bare Debian 13, on the host where the machine refuses that. ONLY=PART: the rule test-PART.
 RUN_BARE = .ci/bare $(BARE) 'make setup && make test' || { [ $$? = 75 ] && echo "test: SKIPPED in a bare $(BARE); here instead" && $(JOB); }
-test: $(SETUP)/python.stamp ##day all tests, then the kernels under sanitizers, fuzzed, and broken on purpose; STEM= narrows (a quarter of an hour)
-	@$(if $(CROSS),$(MAKE) test-cross,$(if $(BARE),$(RUN_BARE),$(JOB)))
+RUN_PART = $(MAKE) $@-$(ONLY) ONLY=
+test: $(SETUP)/python.stamp ##day all tests, kernels under sanitizers, fuzzed, broken; STEM= narrows; CROSS=aarch64; ONLY=python, asan, servers, tools, levels, browser, minors, candidates (a quarter of an hour)
+	@$(if $(ONLY),$(RUN_PART),$(if $(CROSS),$(MAKE) test-cross,$(if $(BARE),$(RUN_BARE),$(JOB))))
 
-ci: $(SETUP)/python.stamp ##deep what .ci/run runs after set-up: linters, models, proofs, all tests, a sample of the mutants (an hour)
+ci: $(SETUP)/python.stamp ##more what .ci/run runs after set-up: linters, models, proofs, all tests, a sample of the changes (half an hour and more)
 	@$(JOB)
 
-full: $(SETUP)/python.stamp ##deep an evening: all of `make ci`, most large models, one in eight of the mutants by hand, a minute of each world, upstream's own suites (two hours)
+full: $(SETUP)/python.stamp ##more an evening: all of `make ci`, most large models, more of the changes, a minute of each world, upstream's own suites (two hours)
 	@$(JOB)
 
-everything: $(SETUP)/python.stamp ##deep nothing is a sample: the deep tests, all changes by machine, full benchmarks; `make farm` does its longest parts on many cores (a day)
+everything: $(SETUP)/python.stamp ##more nothing is a sample: deep tests, all changes by machine, full benchmarks; `make farm` does its longest parts on many cores (a day)
 	@$(JOB)
 
 # The other machine's Python comes from Debian.
@@ -121,17 +135,13 @@ lint: $(SETUP)/python.stamp ##day all linters, and that the matrix of stems and 
 	@$(MAKE) --jobs=$$(nproc) --output-sync=target lint-c lint-python
 	@$(PY) -m tools.report.matrix --check
 
-# A target's text stands behind ##GROUP; HELP_GROUP is the group's heading.
-HELP_GROUPS := day layer people deep keep
-HELP_day    := Every day
-HELP_layer  := Look closer: one layer, or one subject (STEM=its name)
-HELP_people := For people: your own files, and simulations
-HELP_deep   := Deep: minutes to hours
-HELP_keep   := To keep it alive: samples, parts of the linters, and what accepts new results
+# A target's text stands behind ##day or ##more.
+SHOW = awk -F':.*\#\#($1) ' '/^[a-z][a-z-]*:.*\#\#($1) / { t = $$1; sub(/^main$$/, "", t); printf "  make %-15s %s\n", t, $$2 }' $(MAKEFILE_LIST)
+help: ##day this list; `make help-all` has the others, `build/venv/bin/pgquern` the commands for files of your own (seconds)
+	@$(call SHOW,day)
 
-help: ##day this list (seconds)
-	@$(foreach group,$(HELP_GROUPS),echo; echo '$(HELP_$(group))'; \
-	  awk -F':.*##$(group) ' '/^[a-z][a-z-]*:.*##$(group) / { t = $$1; sub(/^main$$/, "", t); printf "  make %-21s %s\n", t, $$2 }' $(MAKEFILE_LIST);)
+help-all: ##more all targets (seconds)
+	@$(call SHOW,day|more)
 
-clean: ##day remove all that was generated, except the set-up (seconds)
+clean: ##more remove all that was generated, except the set-up (seconds)
 	@find $(BUILD) -mindepth 1 -maxdepth 1 ! -name venv ! -name setup ! -name tools ! -name postgres ! -name '__editable__*' -exec rm -rf {} +

@@ -31,15 +31,16 @@ $(BENCH)/$1/inputs.so: $(call bench_objects,$1,$(BENCH_C))
 endef
 $(foreach stem,$(patsubst bench/%/goals.toml,%,$(wildcard bench/*/goals.toml)),$(eval $(call bench_stem,$(stem))))
 
-.PHONY: bench bench-quick
-bench: $(BENCH_STEMS:%=$(BENCH)/%/bench) $(SETUP)/python.stamp ##layer every configuration against upstream and the limit; fails below a floor; STEM= narrows; ALL=1: all of them (an hour; with ALL=1 longer)
-	@failed=; for stem in $(BENCH_STEMS); do $(PY) -m bench.run $$stem $(if $(ALL),--all) || failed=1; done; test -z "$$failed"
+# ONLY=PART: the rule bench-PART; the stems' rules have most of them.
+.PHONY: bench bench-figures
+bench: $(if $(ONLY),,$(BENCH_STEMS:%=$(BENCH)/%/bench)) $(SETUP)/python.stamp ##day every configuration against upstream and the limit; fails below a floor; STEM= narrows; SIZE=quick, whole; ONLY=endtoend, beside, upstream, recovery, shares, vacuum, speed, fio, policies, figures (an hour)
+	@$(if $(ONLY),$(RUN_PART),failed=; for stem in $(BENCH_STEMS); do $(PY) -m bench.run $$stem $(SIZE_OF_BENCH_$(SIZE)) || failed=1; done; test -z "$$failed")
 
-bench-quick: $(BENCH_STEMS:%=$(BENCH)/%/bench) $(SETUP)/python.stamp ##layer the main job's selection of the benchmarks: ratios only (seconds a stem)
-	@set -e; for stem in $(BENCH_STEMS); do $(PY) -m bench.run $$stem --quick; done
+SIZE_OF_BENCH_quick := --quick
+SIZE_OF_BENCH_whole := --all
 
-.PHONY: figures
-figures: $(SETUP)/python.stamp ##keep write the last full benchmarks to bench/figures/CPU.md and CPU.json (seconds)
+# Writes the last full benchmarks to bench/figures/CPU.json.
+bench-figures: $(SETUP)/python.stamp
 	@$(PY) -m bench.figures
 
 -include $(wildcard bench/*/rules.mk)

@@ -11,8 +11,8 @@ FOREIGN_LEVELS := $(filter-out $(LEVELS),$(LEVELS_x86_64) $(LEVELS_aarch64))
 
 OUT     := $(BUILD)$(CROSS:%=/%)
 GCC     := $(CROSS:%=%-linux-gnu-)gcc
-# CC=clang: another compiler for the kernels and the library; the tests' own programs stay gcc's. `make judge` has it for the candidate.
-CHOSEN_CC := $(if $(filter-out judge,$(or $(MAKECMDGOALS),main)),$(if $(filter command environment,$(origin CC)),$(CC)))
+# CC=clang: another compiler for the kernels and the library; the tests' own programs stay gcc's.
+CHOSEN_CC := $(if $(filter command environment,$(origin CC)),$(CC))
 KERNEL_CC := $(if $(CROSS),$(GCC),$(or $(CHOSEN_CC),gcc))
 AR      := $(CROSS:%=%-linux-gnu-)ar
 LD      := $(CROSS:%=%-linux-gnu-)ld
@@ -85,9 +85,9 @@ $(BUILD)/ffi-asan/$(FFI): $(BUILD)/ffi-src/_pgquern.o $(OBJECTS_ASAN)
 	@gcc -shared -fsanitize=address,undefined $^ -o $@
 
 .PHONY: kernels kernels-asan lint-c
-kernels: $(OUT)/lib/libpgquern.a $(OUT)/lib/libpgquern.so $(OUT)/ffi/$(FFI) ##layer the C library and its Python binding; CROSS=aarch64: for that machine (seconds)
+kernels: $(OUT)/lib/libpgquern.a $(OUT)/lib/libpgquern.so $(OUT)/ffi/$(FFI) ##more the C library and its Python binding; CROSS=aarch64: for that machine (seconds)
 
-kernels-asan: $(BUILD)/ffi-asan/$(FFI) ##keep the binding's twin under ASan and UBSan (seconds)
+kernels-asan: $(BUILD)/ffi-asan/$(FFI)
 
 LINT_SOURCES := $(ALL_SOURCES) $(KERNEL_HEADERS) $(wildcard tests/*/*.[ch] tests/*/judge/*/*.c* tests/*/upstream/*.c bench/*.[ch]* bench/*/*.[ch] bench/*/*.cc bench/*/*/*.h bench/*/*/*.cc tools/*/*.[ch] tools/*/*.cc)
 LINT_CLANG   := $(KERNEL_SOURCES:csrc/%.c=$(BUILD)/lint/%.o)
@@ -97,7 +97,7 @@ $(BUILD)/lint/%.o: csrc/%.c $(KERNEL_HEADERS) $(SETUP)/c.stamp
 	@mkdir -p $(@D)
 	@clang $(CFLAGS_KERNEL) $(call isa_flags,$<) -c $< -o $@
 
-lint-c: $(OBJECTS) $(LINT_CLANG) lint-objects $(SETUP)/python.stamp ##keep C sources: format, and no warning from gcc or clang; their object code (seconds)
+lint-c: $(OBJECTS) $(LINT_CLANG) lint-objects $(SETUP)/python.stamp
 	@$(PY) $(VENV)/bin/clang-format --dry-run -Werror $(LINT_SOURCES)
 
 # A compiler may drop a prefetch, and no test of results would notice: each source that asks for one must have it as an
@@ -106,7 +106,7 @@ PREFETCHING := $(shell grep -ls __builtin_prefetch $(KERNEL_SOURCES))
 
 # A program that links the archive has names of its own: ours all begin with pgq_.
 .PHONY: lint-objects
-lint-objects: $(OBJECTS) $(LINT_CLANG) $(BUILD)/lib/libpgquern.a ##keep prefetches are in the object code; every global name begins with pgq_ (seconds)
+lint-objects: $(OBJECTS) $(LINT_CLANG) $(BUILD)/lib/libpgquern.a
 	@foreign=$$(nm -g --defined-only $(BUILD)/lib/libpgquern.a | awk 'NF == 3 && $$3 !~ /^pgq_/ { print $$3 }'); \
 	  [ -z "$$foreign" ] || { echo "libpgquern.a has global names without pgq_, which a program may have too: "$$foreign >&2; exit 1; }
 	@for object in $(PREFETCHING:csrc/%.c=$(BUILD)/obj/%.o) $(PREFETCHING:csrc/%.c=$(BUILD)/lint/%.o); do \

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: PostgreSQL
-"""A first look at the proofs: their audit and one broken definition, if they are compiled already; else SKIPPED.
+"""A first look at the proofs: their audit and one changed definition, if they are compiled already; else SKIPPED.
 
     python -m proofs.quick [--stem STEM]
 
-Writes build/results/proof/STEM.json as `make prove` does, and build/results/proof-mutants-quick/STEM.json; if nothing
+Writes build/results/proof/STEM.json as `make prove` does, and build/results/proof-changes-quick/STEM.json; if nothing
 is compiled, build/results/proof-quick/STEM.json, which says so.
 """
 
@@ -11,16 +11,15 @@ from pathlib import Path
 
 import click
 
-from proofs import mutants
 from proofs.audit import __main__ as audit
 from proofs.audit import coq
 from proofs.audit.sources import listed_sources, required
+from proofs.changes import attempt
 from tools.common import results
 from tools.common.matrix import with_cell
 from tools.common.progress import console
-from tools.common.results import Item
 
-SOURCE, BUILD = Path("proofs"), Path("build/proofs")
+SOURCE, BUILD, WORK = Path("proofs"), Path("build/proofs"), Path("build/proof-changes")
 NOT_COMPILED = "the proofs are not compiled yet: `make prove` does that"
 
 
@@ -34,18 +33,21 @@ def skipped(stem: str) -> None:
 
 def shortest(stem: str) -> list[str]:
     """The stem whose proofs are the shortest text: what is compiled anew there takes seconds. The ground has none."""
-    rows = with_cell("proofs/{stem}/mutants.toml", stem)
+    rows = with_cell("proofs/{stem}/survivors.toml", stem)
     sizes = {row: sum(path.stat().st_size for path in (SOURCE / row).glob("*.v")) for row in rows}
     return sorted(rows, key=lambda row: (sizes[row], row))[:1]
 
 
-def broken(row: str) -> bool:
-    """Try the first broken definition of a stem; whether it stops the proof that it should."""
-    items = [Item.model_validate(item) for item in mutants.run(SOURCE / row / "mutants.toml", accept=False, at_most=1)]
-    good = sum(item.status == "passed" for item in items)
-    says = f"{good} of {len(items)} broken definitions stops the proof that it should"
-    results.write("proof-mutants" + results.QUICK, row, [item.model_dump() for item in items], says=says, tools={})
-    return good == len(items)
+def changed(row: str) -> bool:
+    """Try the first change of a stem; whether it stops a proof."""
+    loaded = attempt.load(row, SOURCE, BUILD)
+    tried = (attempt.attempt(loaded, change, BUILD, WORK) for change in loaded.changes)
+    first = next(one for one in tried if one.verdict in ("killed", "survived"))
+    killed = first.verdict == "killed"
+    item = {"name": first.change.name, "status": "passed" if killed else "failed", "reason": first.change.says}
+    says = f"{first.change.says}: {f'stops {first.by}' if killed else 'all is proved'}"
+    results.write("proof-changes" + results.QUICK, row, [item], says=says, tools={})
+    return killed
 
 
 @click.command(help=__doc__)
@@ -56,7 +58,7 @@ def main(stem: str) -> None:
         skipped(stem)
         return
     sound = audit.run(SOURCE, BUILD, results.RESULTS, stem=stem, jobs=2, accept=False, console=console())
-    caught = all(broken(row) for row in shortest(stem))
+    caught = all(changed(row) for row in shortest(stem))
     raise SystemExit(0 if sound and caught else 1)
 
 

@@ -3,48 +3,21 @@
 PROOF_JOBS ?= 2
 PROOF_SOURCES := $(shell find proofs -name '*.v') proofs/_CoqProject
 
-.PHONY: prove generate prove-quick prove-c prove-c-sample prove-contracts prove-accept prove-mutants prove-mutants-accept prove-changes prove-changes-sample oracle
-prove: $(SETUP)/coq.stamp $(SETUP)/python.stamp ##layer build and audit the proofs; STEM= narrows (5 minutes, again: seconds)
-	@$(PY) -m proofs.audit --jobs $(PROOF_JOBS) --stem "$(STEM)"
+.PHONY: prove generate prove-c oracle
+prove: $(SETUP)/coq.stamp $(SETUP)/python.stamp ##day build and audit the proofs; STEM= narrows; SIZE=quick: if they are compiled already; ACCEPT=1 writes what has changed, after review; LIST=1 prints each theorem in a sentence (5 minutes, again: seconds)
+	@$(if $(filter quick,$(SIZE)),$(PY) -m proofs.quick,$(PY) -m proofs.audit --jobs $(PROOF_JOBS) $(if $(ACCEPT),--accept) $(if $(LIST),--list)) --stem "$(STEM)"
 
-generate: $(SETUP)/coq.stamp $(SETUP)/python.stamp ##keep print the C of the programs in proofs/*/Generated.v into csrc/; STEM= narrows (10 s)
+generate: $(SETUP)/coq.stamp $(SETUP)/python.stamp ##more print the C of the programs in proofs/*/Generated.v into csrc/; STEM= narrows (10 s)
 	@$(PY) -m proofs.generate --jobs $(PROOF_JOBS) --stem "$(STEM)"
 
-prove-quick: $(SETUP)/coq.stamp $(SETUP)/python.stamp ##keep the audit of the proofs and one broken definition, if they are compiled already (20 s)
-	@$(PY) -m proofs.quick --stem "$(STEM)"
-
-prove-accept: $(SETUP)/coq.stamp $(SETUP)/python.stamp ##keep accept changed statements and definitions into proofs/*/*.expected, after review (as prove)
-	@$(PY) -m proofs.audit --jobs $(PROOF_JOBS) --stem "$(STEM)" --accept
-
-# Each proof is run as it is, and again with each change of C, which must stop it; the sample has one change in 8.
-CTEXT_ARGS = --stem "$(STEM)" --only "$(ONLY)" --one-in $(or $(CHANGES_ONE_IN),1)
-prove-c: $(SETUP)/c.stamp $(SETUP)/cbmc.stamp $(SETUP)/python.stamp ##deep CBMC proves C text for every input up to a bound, WP for every length, and changes of it stop; STEM=, ONLY= narrow (93 minutes)
-	@bounded=0; $(PY) -m proofs.bounded $(CTEXT_ARGS) || bounded=$$?; \
-	  $(PY) -m proofs.contracts $(CTEXT_ARGS) && exit $$bounded
-
-prove-c-sample: ##keep of `make prove-c` all proofs, and one in 8 of the changes (20 minutes)
-	@$(MAKE) prove-c CHANGES_ONE_IN=8
-
-prove-contracts: $(SETUP)/c.stamp $(SETUP)/python.stamp ##keep the half of `make prove-c` that Frama-C's WP does; STEM=, ONLY= narrow (55 minutes)
-	@$(PY) -m proofs.contracts $(CTEXT_ARGS)
-
-prove-mutants: prove ##deep change one thing in a definition, see a proof stop; STEM= narrows (130 minutes)
-	@$(PY) -m proofs.mutants --stem "$(STEM)"
-
-prove-mutants-accept: prove ##keep record in proofs/STEM/mutants.toml and proofs/README.md what each one breaks (as prove-mutants)
-	@$(PY) -m proofs.mutants --stem "$(STEM)" --accept
-
-prove-changes: prove ##deep a machine changes the proved definitions, see a proof stop; STEM= narrows, NUMBER=n tries n of a stem (20 minutes)
-	@$(PY) -m proofs.changes --stem "$(STEM)" $(if $(NUMBER),--number $(NUMBER)) $(if $(NAME),--name '$(NAME)')
-
-prove-changes-sample: prove ##keep of `make prove-changes` two changes of each stem (4 minutes)
-	@$(PY) -m proofs.changes --stem "$(STEM)" --at-most 2
+prove-c: $(SETUP)/c.stamp $(SETUP)/cbmc.stamp $(SETUP)/python.stamp ##more CBMC proves C text for every input up to a bound, and fails with one broken line; STEM=, ONLY= narrow (10 minutes)
+	@$(PY) -m proofs.bounded --stem "$(STEM)" --only "$(ONLY)"
 
 # A stem's oracle is oracle/Extract<Stem>.v, which writes <stem>_proved.ml, and oracle/<stem>.ml, the program around it. It may
 # have others beside it: <stem>_*.ml.
 ORACLES := $(patsubst proofs/oracle/%.ml,$(BUILD)/oracle/%,$(wildcard proofs/oracle/$(or $(STEM),*).ml $(STEM:%=proofs/oracle/%_*.ml)))
 
-oracle: $(ORACLES) ##layer the proved functions, extracted and compiled; STEM= narrows (20 s)
+oracle: $(ORACLES)
 
 # All in one run of Coq's, so that it compiles side by side what they import.
 EXTRACTIONS := $(ORACLES:$(BUILD)/oracle/%=$(BUILD)/proofs/%_proved.ml)

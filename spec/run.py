@@ -19,7 +19,7 @@ import click
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from spec.tools import accepted, models, readme, smallest, summary, traces
+from spec.tools import accepted, models, smallest, summary, traces
 from spec.tools import shards as parts
 from spec.tools.models import ModelError, Run
 from spec.tools.outcome import ToolMissing
@@ -48,10 +48,11 @@ LAYERS = {"small": "model", "large": "model-large", "quick": "model" + results.Q
     help="Count how often each action is taken; one that is never taken fails. A third slower.",
 )
 @click.option("--up-to", type=int, help="Leave out what holds and has more states than so many, by what was accepted.")
-@click.option("--accept", is_flag=True, help="Write what was found to models.toml and to the README, for review.")
+@click.option("--accept", is_flag=True, help="Write what was found to models.toml, for review.")
 @click.option("--alone", is_flag=True, help="Give each run that must fail its own JVM. Three times slower.")
 @click.option("--jobs", default=2, show_default=True, help="How many run at once.")
 @click.option("--list", "lists", is_flag=True, help="Print the runs, a shard each, and run none.")
+@click.option("--table", is_flag=True, help="Print what each run says and must show, and run none.")
 @click.option("--join", type=click.Path(path_type=Path), help="Make one result of the shards in a folder.")
 @click.option("--build", type=click.Path(path_type=Path), default=Path("build"), help="Where generated things go.")
 def main(
@@ -64,6 +65,7 @@ def main(
     alone: bool,
     jobs: int,
     lists: bool,
+    table: bool,
     join: Path | None,
     build: Path,
 ) -> None:
@@ -75,6 +77,10 @@ def main(
         among = smallest.smallest(found) if only == "quick" else [run for run in found if only in (None, size(run))]
         short = among if up_to is None else smallest.up_to(among, up_to)
         wanted = [run for run in short if fnmatch(run.name, pattern)]
+        if table:
+            for run in wanted:
+                click.echo(f"{run.key}: {run.says} [{run.expected.shown}]")
+            return
         if not wanted and not lists:
             raise ModelError(f"no run of {stem or 'any subject'} matches '{pattern}'")
         if lists:
@@ -98,7 +104,7 @@ def main(
     took = sum(shard.seconds for shard in of) if join else time.monotonic() - began
     times = summary.shares(items, took)
     # A shard is no whole: who joins them looks for what no run shows.
-    complaints = {} if results.APART else complain(found, items, whole=stem is None)
+    complaints = {} if results.APART else complain(found, items)
     said = [text for texts in complaints.values() for text in texts]
     for text in said:
         click.echo(f"model: {text}", err=True)
@@ -123,10 +129,9 @@ def write_accepted(items: Sequence[Item]) -> None:
         passed = [item for item in items if item.run.stem == stem and item.status == "passed"]
         shown = {item.run.name: accepted.shown(item.run, item.outcome) for item in passed}
         accepted.accept(SPEC / stem / "models.toml", shown)
-    readme.write(SPEC / "README.md", models.find(SPEC))
 
 
-def complain(found: Sequence[Run], items: Sequence[Item], *, whole: bool) -> dict[str, list[str]]:
+def complain(found: Sequence[Run], items: Sequence[Item]) -> dict[str, list[str]]:
     """What is wrong with no single run, by stem."""
     wrong: dict[str, list[str]] = {}
     for stem, module, name in models.unbroken(found):
@@ -134,9 +139,6 @@ def complain(found: Sequence[Run], items: Sequence[Item], *, whole: bool) -> dic
         wrong.setdefault(stem, []).append(text)
     for stem, actions in summary.never_taken(items, found).items():
         wrong.setdefault(stem, []).extend(f"{stem}: {action} is never taken in a large model" for action in actions)
-    if whole and (stale := readme.differs(SPEC / "README.md", found)):
-        text = f"the tables in spec/README.md differ from the models.toml: {stale}; 'make model-accept' rewrites them"
-        wrong.setdefault(items[0].run.stem, []).append(text)
     return wrong
 
 

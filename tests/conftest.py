@@ -2,11 +2,12 @@
 """Common to all tests: Hypothesis profiles, counts, and the results file that the report reads.
 
 PGQUERN_PROFILE chooses the number of examples: `whole` (default; the same examples each time), `brief` (an eighth of
-them, for `make test`), `quick` (a twentieth, for a first look), `asan` (fewer, for sanitizers), `cross` (a few, and a
-sample of the tests, under an emulator), `deep` (many, new ones each time). PGQUERN_RESULT=LAYER writes
-build/results/LAYER/<stem>.json at the end: the tests, their seconds, and counts (`examples` are counted here,
-everything else by tally()). The stem of a test is the folder of its file: tests/<stem>/test_*.py. Under the sanitizers
-the run ends with a look for memory that the library has leaked; it counts as one more test, `leaks`.
+them, for `make test`), `quick` (a twentieth, for a first look), `asan` (fewer, for sanitizers), `cross` (a few; under
+an emulator: test_kernels.py, and all tests of what only its CPU has), `deep` (many, new ones each time).
+PGQUERN_RESULT=LAYER writes build/results/LAYER/<stem>.json at the end: the tests, their seconds, and counts (`examples`
+are counted here, everything else by tally()). The stem of a test is the folder of its file, tests/<stem>/test_*.py, or
+`house`. Under the sanitizers the run ends with a look for memory that the library has leaked; it counts as one more
+test, `leaks`.
 """
 
 import functools
@@ -14,7 +15,6 @@ import os
 import platform
 import re
 import sys
-import zlib
 from collections import defaultdict
 from collections.abc import Callable
 from importlib.metadata import version
@@ -25,8 +25,8 @@ import pytest
 from hypothesis import HealthCheck, settings
 from pgquern.cpu import all_variants, cpu
 
-from tests import leaks, progress
-from tests.tally import of, tally
+from tests.common import leaks, progress
+from tests.common.tally import of, tally
 from tools.common import results
 
 PROFILE = os.environ.get("PGQUERN_PROFILE", "whole")
@@ -41,23 +41,23 @@ settings.register_profile("whole", max_examples=1000, derandomize=True, database
 settings.register_profile("brief", max_examples=125, derandomize=True, database=None, **common)
 settings.register_profile("quick", max_examples=50, derandomize=True, database=None, **common)
 settings.register_profile("asan", max_examples=40, derandomize=True, database=None, **common)
-settings.register_profile("cross", max_examples=5, derandomize=True, database=None, **common)
+settings.register_profile("cross", max_examples=3, derandomize=True, database=None, **common)
 settings.register_profile("deep", max_examples=20_000, **common)
 settings.load_profile(PROFILE)
-
-# PGQUERN_ONE_IN: a sample, one test in so many, by its name. An emulator is slow: it runs all tests of the variants
-# that only its CPU has, and one in 12 of the others.
-SAMPLE = int(os.environ.get("PGQUERN_ONE_IN", "1"))
-OWN_ONE_IN, ONE_IN = (1, 12) if PROFILE == "cross" else (SAMPLE, SAMPLE)
 
 # Of the tests with real servers, `make test` runs those with 18, so that it stays short. `make test-servers` runs the
 # others; PGQUERN_BUILDS, as in "13 15-debian", chooses among their builds.
 OTHER_BUILDS = r"1[3-7](?:-debian)?"
 CHOSEN_BUILDS = "|".join(os.environ.get("PGQUERN_BUILDS", "").split()) or OTHER_BUILDS
 
+# tests/rules.mk has them, too: what has an oracle.
+SUBJECTS = {path.stem for path in (Path(__file__).parents[1] / "ref").glob("*.py")} | {"instructions"}
+
 outcomes: dict[str, str] = {}
 seconds: dict[str, float] = defaultdict(float)
 reasons: dict[str, str] = {}
+claims: dict[str, list[int]] = {}
+"""The claims of CLAIMS.md that a test shows: those of its markers claim1, claim2, ..."""
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -71,14 +71,9 @@ def pytest_report_header() -> str:
 
 
 def stem_of(nodeid: str) -> str:
-    """The stem of a test: the folder that its file lies in, or `house` for those that are of no stem."""
+    """The stem of a test: the folder that its file lies in, or `house` for those that are of no subject."""
     folder = Path(nodeid.split("::")[0]).parent.name
-    return "house" if folder == "tests" else folder
-
-
-def sampled_by(item: pytest.Item) -> str:
-    """What a sample is chosen by: a test's name, or its file's."""
-    return item.nodeid.partition("::")[0] if item.get_closest_marker("together") else item.nodeid
+    return folder if folder in SUBJECTS else "house"
 
 
 def runs_on(item: pytest.Item, builds: str) -> bool:
@@ -91,10 +86,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     """Whole and deep tests run in the profiles of these names only, plain ones without sanitizers, those of old minors
     and of a browser if they are asked for by their marker, all candidates if the judge's results are, those of slow
     tools but in `make test`; every Hypothesis test counts its examples."""
-    if ONE_IN > 1:
-        one_in = {item: OWN_ONE_IN if cpu() in item.name else ONE_IN for item in items}
-        sampled = [item for item in items if not item.get_closest_marker("always")]
-        left_out = [item for item in sampled if zlib.crc32(sampled_by(item).encode()) % one_in[item]]
+    if PROFILE == "cross":
+        left_out = [item for item in items if item.path.name.startswith("test_kernels_") and cpu() not in item.name]
         config.hook.pytest_deselected(items=left_out)
         items[:] = [item for item in items if item not in left_out]
     asked = {
@@ -119,6 +112,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         items[:] = [item for item in items if item not in left_out]
     counted: set[int] = set()
     for item in items:
+        shows = {int(mark.name[5:]) for mark in item.iter_markers() if re.fullmatch(r"claim\d+", mark.name)}
+        claims[item.nodeid] = sorted(shows)
         handle = getattr(getattr(item, "obj", None), "hypothesis", None)
         if handle is not None and id(handle) not in counted:
             counted.add(id(handle))
@@ -200,6 +195,7 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
     for stem in ran():
         items = [
             {"name": nodeid, "status": outcome, "seconds": round(seconds[nodeid], 3), "reason": reasons.get(nodeid, "")}
+            | ({"claims": claims[nodeid]} if claims.get(nodeid) else {})
             for nodeid, outcome in outcomes.items()
             if stem_of(nodeid) == stem
         ]

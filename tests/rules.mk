@@ -25,40 +25,38 @@ SANITIZED    := $(wildcard tests/$(or $(STEM),*)/test_sanitized.py)
 AT_ONCE      = $$(( $$(nproc) + 2 ))
 side_by_side = $(MAKE) --keep-going --output-sync=target --jobs=$(AT_ONCE) $(sort $(patsubst tests/%/,$1-%,$(dir $2)))
 
-.PHONY: differential differential-quick test-python test-servers test-tools test-browser test-deep test-minors test-levels test-asan lint-python
-# As many examples as in `make test`.
-differential: $(TEST_NEEDS) $(EXTRACTED) ##layer proofs, oracles and kernels against each other on thousands of inputs; STEM= narrows (a minute)
-	@echo "side by side, shown as they end: $(sort $(notdir $(patsubst %/,%,$(dir $(DIFFERENTIAL)))))"
-	@$(call side_by_side,differential,$(DIFFERENTIAL))
+.PHONY: differential test-python test-servers test-tools test-browser test-minors test-levels test-asan lint-python
+# EXAMPLES=quick: few inputs, and no compiled proof is needed; deep: far more than in `make test`, new ones each time.
+IS_QUICK     = $(filter quick,$(EXAMPLES))
+QUICK       := $(or $(wildcard tests/$(or $(STEM),*)/test_kernels.py),$(ORACLE_TESTS))
+ALL_AGAINST  = $(if $(IS_QUICK),$(QUICK),$(DIFFERENTIAL))
+# A line for a stem: tools/common/shards.py.
+SHARD_LINE  := '{"stem":"%s","name":"all"}\n'
+differential: $(TEST_NEEDS) $(if $(IS_QUICK),,$(EXTRACTED)) ##more proofs, oracles and kernels against each other on thousands of inputs; STEM= narrows; EXAMPLES=quick, deep (a minute)
+	@$(if $(LIST),printf $(SHARD_LINE) $(sort $(notdir $(patsubst %/,%,$(dir $(ALL_AGAINST))))),$(call side_by_side,differential,$(ALL_AGAINST)))
 
 differential-%:
-	@PGQUERN_PROFILE=$${PGQUERN_PROFILE:-brief} PGQUERN_RESULT=test $(PYTEST) $(filter tests/$*/%,$(DIFFERENTIAL))
+	@PGQUERN_PROFILE=$${PGQUERN_PROFILE:-$(or $(EXAMPLES),brief)} PGQUERN_RESULT=test$(if $(IS_QUICK),-quick) $(PYTEST) $(filter tests/$*/%,$(ALL_AGAINST))
 
-# Needs no compiled proof: kernels against the definitions alone.
-QUICK := $(wildcard tests/$(or $(STEM),*)/test_kernels.py)
-differential-quick: $(TEST_NEEDS) ##keep oracles and kernels against each other on few inputs; STEM= narrows (a minute)
-	@$(call side_by_side,differential-quick,$(or $(QUICK),$(ORACLE_TESTS)))
-
-differential-quick-%:
-	@PGQUERN_PROFILE=quick PGQUERN_RESULT=test-quick $(PYTEST) $(filter tests/$*/%,$(QUICK) $(ORACLE_TESTS))
-
-# A process for each folder of tests, side by side: `house` are the tests of no stem. Where there is most text, the tests
+# A process for each subject's folder of tests, side by side; `house` are all others. Where there is most text, the tests
 # take longest, so these start first: one that started last would keep the others waiting. EXAMPLES=whole: eight times as many.
-TEST_FOLDERS = $(if $(STEM),,house) $(shell wc -c $(wildcard tests/$(or $(STEM),*)/test_*.py) /dev/null | \
+SUBJECTS    := $(patsubst ref/%.py,%,$(wildcard ref/*.py)) instructions
+HOUSE_TESTS := $(filter-out $(SUBJECTS:%=tests/%/%),$(wildcard tests/test_*.py tests/*/test_*.py))
+TEST_FOLDERS = $(if $(STEM),,house) $(shell wc -c $(wildcard $(addsuffix /test_*.py,$(addprefix tests/,$(or $(STEM),$(SUBJECTS))))) /dev/null | \
 	awk -F'[ /]+' '$$3 == "tests" { sum[$$4] += $$2 } END { for (s in sum) print sum[s], s }' | sort -rn | cut -d' ' -f2)
-test-python: $(TEST_NEEDS) $(EXTRACTED) $(PG_EXTENSIONS) $(SETUP)/servers.stamp $(SETUP)/coq.stamp $(SETUP)/tlc.stamp ##layer all pytest tests: oracles, kernels, real servers, extracted proofs (some minutes)
+test-python: $(TEST_NEEDS) $(EXTRACTED) $(PG_EXTENSIONS) $(SETUP)/servers.stamp $(SETUP)/coq.stamp $(SETUP)/tlc.stamp
 	@echo "side by side, shown as they end: $(TEST_FOLDERS)"
 	@$(MAKE) --keep-going --output-sync=target --jobs=$(AT_ONCE) $(TEST_FOLDERS:%=test-python-%)
 
 test-python-house:
-	@PGQUERN_RESULT=test $(PYTEST) $(wildcard tests/test_*.py)
+	@PGQUERN_RESULT=test $(PYTEST) $(HOUSE_TESTS)
 
 test-python-%:
 	@PGQUERN_PROFILE=$(or $(EXAMPLES),brief) PGQUERN_RESULT=test $(PYTEST) --ignore-glob '*/test_sanitized.py' tests/$*
 
 # The builds of PostgreSQL that `make test` leaves out (tests/conftest.py); BUILDS="13 15-debian": only these.
 SERVER_TESTS = $(shell grep -l 'mark.servers' tests/$(or $(STEM),*)/test_*.py)
-test-servers: $(TEST_NEEDS) $(PG_EXTENSIONS) $(SETUP)/servers.stamp $(SETUP)/tlc.stamp ##layer tests with real servers of the majors that `make test` leaves out; BUILDS= and STEM= narrow (some minutes)
+test-servers: $(TEST_NEEDS) $(PG_EXTENSIONS) $(SETUP)/servers.stamp $(SETUP)/tlc.stamp
 	@$(if $(SERVER_TESTS),$(call side_by_side,test-servers,$(SERVER_TESTS)),echo "test-servers: $(STEM) has none")
 
 # pytest ends with 5 where a stem has no test with any of BUILDS.
@@ -66,60 +64,55 @@ test-servers-%:
 	@PGQUERN_BUILDS="$(BUILDS)" PGQUERN_RESULT=test-servers $(PYTEST) $(filter tests/$*/%,$(SERVER_TESTS)) $(if $(BUILDS),|| [ $$? = 5 ])
 
 # Tests of programs that build, judge, audit and draw: seconds each. Those of the judge, most of them, beside the others.
-# ONE_TEST_IN=6: a sample of them.
-test-tools: $(TEST_NEEDS) $(EXTRACTED) $(SETUP)/coq.stamp $(SETUP)/tlc.stamp kernels-asan ##layer the tests of the house's own programs that take seconds each: the judge, the audit of proofs, the package (some minutes)
-	@PGQUERN_ONE_IN=$(or $(ONE_TEST_IN),1) $(MAKE) --keep-going --output-sync=target --jobs=2 test-tools-judge test-tools-others
+# EXAMPLES=whole: those of a minute and more, too.
+test-tools: $(TEST_NEEDS) $(EXTRACTED) $(SETUP)/coq.stamp $(SETUP)/tlc.stamp kernels-asan
+	@PGQUERN_PROFILE=$(or $(EXAMPLES),brief) $(MAKE) --keep-going --output-sync=target --jobs=2 test-tools-judge test-tools-others
 
 test-tools-judge:
-	@PGQUERN_RESULT=test-judge $(PYTEST) -m tools tests/test_judge.py
+	@PGQUERN_RESULT=test-judge $(PYTEST) -m tools tests/judge
 
 test-tools-others:
-	@PGQUERN_RESULT=test-tools $(PYTEST) -m tools $(filter-out tests/test_judge.py,$(wildcard tests/test_*.py))
+	@PGQUERN_RESULT=test-tools $(PYTEST) -m tools $(filter-out tests/judge/%,$(HOUSE_TESTS))
 
 # Where there is no Chromium, and none may be installed, each of these is SKIPPED.
-test-browser: $(TEST_NEEDS) $(SETUP)/python.stamp ##deep the report and the judge's page in a real browser, and broken pages, which must be told (a minute)
+test-browser: $(TEST_NEEDS) $(SETUP)/python.stamp
 	@$(MAKE) -s $(SETUP)/browser.stamp || true
-	@PGQUERN_RESULT=browser $(PYTEST) -m browser tests/test_pages.py
-
-# A line for a stem: tools/common/shards.py.
-SHARD_LINE := '{"stem":"%s","name":"all"}\n'
-test-deep: $(TEST_NEEDS) $(EXTRACTED) ##deep the differential tests with far more, and new, examples each time; STEM= narrows (half an hour a stem)
-	@$(if $(LIST),printf $(SHARD_LINE) $(sort $(notdir $(patsubst %/,%,$(dir $(DIFFERENTIAL))))),PGQUERN_PROFILE=deep PGQUERN_RESULT=test $(PYTEST) $(DIFFERENTIAL))
+	@PGQUERN_RESULT=browser $(PYTEST) -m browser tests/report/test_pages.py
 
 # Nobody else runs these: they fetch servers of their own.
 MINORS := $(wildcard tests/$(or $(STEM),*)/test_minors.py)
-test-minors: $(TEST_NEEDS) $(PG_EXTENSIONS) $(SETUP)/maven.stamp $(SETUP)/postgres.stamp ##deep real defects in released minors of PostgreSQL, each told apart from the next minor; STEM= narrows (some minutes)
+test-minors: $(TEST_NEEDS) $(PG_EXTENSIONS) $(SETUP)/maven.stamp $(SETUP)/postgres.stamp
 	@PGQUERN_RESULT=minors $(if $(MINORS),$(PYTEST) -m minors $(MINORS),echo "test-minors: no defect of $(STEM) is seen in a released minor")
 
 # Each level below this CPU's own is tested too: PGQUERN_CPU hides what the CPU has beyond, by a flag in /proc/cpuinfo. A level
-# beyond which it has nothing is its own, which `make test` has tried. A few mutants show that the tests bite.
+# beyond which it has nothing is its own, which `make test` has tried. A broken kernel of each stem shows that the tests bite.
 HIDDEN_x86_64  := none avx2
 HIDDEN_aarch64 := none
 BEYOND_none    := avx2 asimd
 BEYOND_avx2    := avx512f
 CPU_FLAGS       = $(shell grep -m1 -E '^(flags|Features)' /proc/cpuinfo)
 HIDDEN          = $(foreach level,$(or $(HIDDEN_$(MACHINE)),none),$(if $(filter $(BEYOND_$(level)),$(CPU_FLAGS)),$(level)))
-test-levels: $(TEST_NEEDS) $(EXTRACTED) ##layer the kernels' tests and some mutants, with the CPU's features hidden; STEM= narrows (some minutes)
+test-levels: $(TEST_NEEDS) $(EXTRACTED)
 	@failed=; for level in $(HIDDEN); do export PGQUERN_CPU=$$level; echo "PGQUERN_CPU=$$level"; \
 	  $(call side_by_side,hidden,$(KERNEL_TESTS)) || failed=1; \
-	  $(RUN_MUTANTS) --one-in 40 || failed=1; done; test -z "$$failed"
+	  $(RUN_CHANGES) --quick || failed=1; done; test -z "$$failed"
 	@$(if $(HIDDEN),,echo "test-levels: this CPU has nothing to hide")
 
 hidden-%:
 	@PGQUERN_PROFILE=asan PGQUERN_RESULT=test $(PYTEST) $(filter tests/$*/%,$(KERNEL_TESTS))
 
 # Python itself is not sanitized: libasan comes first. It keeps two frames of each allocation, since Python allocates all the
-# time. Leaks are looked for at the end of the tests (tests/leaks.py), not when a process ends: what Python never frees is no
+# time. Leaks are looked for at the end of the tests (tests/common/leaks.py), not when a process ends: what Python never frees is no
 # leak of ours. Memory that there is not is NULL, as without ASan. gcc 14 does not align the copies of the stack that show a use
 # after return for registers of 64 bytes (its bug 110027): they stay off.
-test-asan: $(TEST_NEEDS) $(EXTRACTED) kernels-asan ##layer the differential tests with the kernels under ASan and UBSan (some minutes)
+test-asan: $(TEST_NEEDS) $(EXTRACTED) kernels-asan
 	@$(call side_by_side,asan,$(KERNEL_TESTS) $(SANITIZED))
 
 asan-%:
 	@LD_PRELOAD=$$(gcc -print-file-name=libasan.so) ASAN_OPTIONS=detect_leaks=1:leak_check_at_exit=0:allocator_may_return_null=1:detect_stack_use_after_return=0:malloc_context_size=2 PYTHONMALLOC=malloc PYTHONPATH=.:csrc/ffi:$(BUILD)/ffi-asan \
 	  PGQUERN_PROFILE=asan PGQUERN_RESULT=asan $(PYTEST) -o 'pythonpath=. csrc/ffi $(BUILD)/ffi-asan' $(filter tests/$*/%,$(KERNEL_TESTS) $(SANITIZED))
 
-lint-python: $(SETUP)/python.stamp $(BUILD)/ffi/$(FFI) ##keep Python sources: ruff, its format, mypy --strict (seconds)
+lint-python: $(SETUP)/python.stamp $(BUILD)/ffi/$(FFI)
 	@$(VENV)/bin/ruff check .
 	@$(VENV)/bin/ruff format --check -q --exclude '*.md' .
 	@$(PY) -m mypy --strict ref tools tests csrc/ffi bench spec proofs

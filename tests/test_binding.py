@@ -26,8 +26,8 @@ from pgquern.memory import buffer, fill
 from pgquern.sharing import closable, exclusive, uncopied
 from pgquern.variants import variants
 
-from tests import guarded
-from tests.entry_points import call_of, calls, classes, entry_points, modules, row
+from tests.common import guard_pages
+from tests.common.entry_points import call_of, calls, classes, entry_points, modules, row
 
 CALLS = [pytest.param(module, name, id=f"{module.__name__}.{name}") for module, name in calls()]
 MODULES = [pytest.param(module, id=module.__name__) for module in modules()]
@@ -70,7 +70,7 @@ def _guarded_arrays(monkeypatch: pytest.MonkeyPatch) -> None:
     """Arrays of modules that let them be replaced end at a page that cannot be touched."""
     for module in modules():
         if hasattr(module, "new_array"):
-            monkeypatch.setattr(module, "new_array", guarded.Arrays(at_end=True).new)
+            monkeypatch.setattr(module, "new_array", guard_pages.Arrays(at_end=True).new)
 
 
 @pytest.mark.parametrize("module", MODULES)
@@ -423,7 +423,7 @@ def test_a_buffer_cannot_be_resized_while_it_is_used() -> None:
 
 
 def test_a_callback_that_gives_too_much_writes_nothing() -> None:
-    target = guarded.Arrays(at_end=True).new("char[4]")
+    target = guard_pages.Arrays(at_end=True).new("char[4]")
     assert fill(target, b"abc", 4) == 3
     assert bytes(ffi.buffer(target)) == b"abc\0"
     assert fill(target, SIXTEEN[:4], 4) == 4

@@ -8,9 +8,12 @@ from typing import Any
 
 import pytest
 
-from tools.common import defects, matrix, mutants
+from spec.tools import models
+from tests.changes import hand
+from tools.common import defects, matrix
 from tools.common.defects import Defect
-from tools.common.mutants import Mutant
+
+pytestmark = pytest.mark.claim11
 
 TOP = Path(__file__).resolve().parent.parent
 DEFECTS = defects.load(TOP / defects.LIST)
@@ -37,16 +40,14 @@ ENTRY: dict[str, Any] = {
 
 def violated(stem: str, run: str) -> str:
     """The property that a run of a model must violate."""
-    must = tomllib.loads((TOP / "spec" / stem / "models.toml").read_text())["run"][run]["violates"]
-    if must.get("deadlock"):
-        return "deadlock"
-    return str(next(must[kind] for kind in ("invariant", "action", "liveness") if kind in must))
+    (must,) = [each.expected for each in models.find(TOP / "spec", stem) if each.name == run]
+    assert isinstance(must, models.Violates)
+    return must.property
 
 
 def killer(stem: str, name: str) -> str:
-    """The test that must fail on a mutant kernel."""
-    listed = mutants.load(TOP / "tests" / stem / "mutants.toml", Mutant)
-    return {mutant.name: mutant.killed_by for mutant in listed}[name]
+    """The test that must fail on a broken kernel."""
+    return {entry.name: entry.killers[0] for entry in hand.load(stem).change}[name]
 
 
 @pytest.mark.parametrize("defect", TOLD, ids=lambda defect: defect.title)
@@ -77,11 +78,10 @@ def test_none_is_there_twice() -> None:
 def test_a_run_named_for_a_commit_is_of_a_defect_in_the_list() -> None:
     """A run bug_COMMIT is listed under that commit."""
     commits = {commit[:8]: defect for defect in DEFECTS for commit in defect.commit}
-    for path in TOP.glob("spec/*/models.toml"):
-        for run in tomllib.loads(path.read_text())["run"]:
-            name = run.partition("_bug_")[2]
-            if len(name) == 8 and all(c in "0123456789abcdef" for c in name):
-                assert commits[name].model == run
+    for run in models.find(TOP / "spec"):
+        name = run.name.partition("_bug_")[2]
+        if len(name) == 8 and all(c in "0123456789abcdef" for c in name):
+            assert commits[name].model == run.name
 
 
 def test_the_list_gets_no_shorter_and_no_less_is_killed() -> None:

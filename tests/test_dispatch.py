@@ -20,7 +20,7 @@ import pgquern
 import pytest
 from _pgquern import ffi, lib
 
-from tests.dispatched import kinds, name_of, rows
+from tests.common.dispatch import kinds, name_of, rows
 from tools.common.kernels import kernel_sources
 
 # The levels of PGQUERN_CPU by machine. Each has the features that it needs beyond the one before, as Linux names them.
@@ -91,7 +91,7 @@ def expected(kind: str, level: str) -> str:
 def ask(*cases: dict[str, str]) -> list[dict[str, Any]]:
     """The variant that each kind's entry calls in each environment, or the code that it returns."""
     run = subprocess.run(
-        [sys.executable, "-m", "tests.dispatched", json.dumps(cases)],
+        [sys.executable, "-m", "tests.common.dispatch", json.dumps(cases)],
         capture_output=True,
         text=True,
         check=True,

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: PostgreSQL
 """The README's picture: a page before and after compaction, with what the recorded benchmark says of such pages.
 
-python -m bench.compaction.before_after      (after `make figures`; writes bench/figures/before_after.svg; 1 s)
+python -m bench.compaction.before_after      (after `make bench`; writes bench/figures/before_after.svg; 1 s)
 """
 
 import json

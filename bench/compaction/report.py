@@ -99,7 +99,7 @@ def _beside_figures(result: Result) -> list[str]:
     lines = [
         "### Beside a real server's own function",
         "",
-        f"`make bench-beside`, {_head(result)}. How many times as fast a kernel is as the server's own "
+        f"`make bench ONLY=beside`, {_head(result)}. How many times as fast a kernel is as the server's own "
         "PageRepairFragmentation, on the same pages in one process of that server.",
         "",
         f"| server | kernel | configurations | worst [{100 * covered:.0f} % interval] | which | middle | best |",
@@ -133,7 +133,7 @@ def _endtoend_figures(result: Result) -> list[str]:
     lines = [
         "### Inside real servers",
         "",
-        f"`make bench-endtoend`, {_head(result)}. The median of all rounds (the lowest to the highest; of one round, "
+        f"`make bench ONLY=endtoend`, {_head(result)}. The median of all rounds (the lowest to the highest; of one, "
         "its value). The recovered table is the same in all of them. Embedded servers are built with -Os, Debian's "
         "with -O2.",
         "",

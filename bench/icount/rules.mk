@@ -13,12 +13,9 @@ $(BENCH)/$1/step: bench/icount/step.c bench/$1/icount.c bench/icount/subject.h $
 endef
 $(foreach stem,$(ICOUNT_STEMS),$(eval $(call icount_stem,$(stem))))
 
-.PHONY: icount icount-accept
-icount: $(if $(CROSS),,$(ICOUNT_NEEDS)) ##layer instructions of each kernel: 5 % more than recorded fails, and a cost that grows faster than it may; STEM= narrows; CROSS=aarch64: icount-cross (a minute)
-	@$(if $(CROSS),$(MAKE) icount-cross,$(PY) -m bench.icount.run $(ICOUNT_STEMS))
-
-icount-accept: $(ICOUNT_NEEDS) ##keep record the instruction counts of this tree (a minute)
-	@$(PY) -m bench.icount.run $(ICOUNT_STEMS) --accept
+.PHONY: icount
+icount: $(if $(CROSS),,$(ICOUNT_NEEDS)) ##more instructions of each kernel: 5 % more than recorded fails, and a cost that grows faster than it may; STEM= narrows; CROSS=aarch64: there, under qemu; ACCEPT=1 records (a minute)
+	@$(if $(CROSS),$(MAKE) icount-cross,$(PY) -m bench.icount.run $(ICOUNT_STEMS) $(if $(ACCEPT),--accept))
 
 ifdef CROSS
 # Linked statically: no function of libc waits for its first call.

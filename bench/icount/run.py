@@ -11,7 +11,7 @@ memmove); GLIBC_TUNABLES keeps its choice of code the same on every CPU with AVX
 bench/STEM/icount.toml lists variants and shapes, and series of sizes; bench/STEM/icount.json the recorded counts, by
 what they depend on: the versions of gcc and of glibc, and libc's code for AVX2 or without. Where none are recorded for
 the tools here, the comparison is reported as skipped.
-After a change that is worth its instructions, `make icount-accept` records the new counts of the variants that this CPU
+After a change that is worth its instructions, `make icount ACCEPT=1` records the new counts of what this CPU
 can run: commit the file and say in the message why.
 """
 
@@ -215,7 +215,7 @@ def counted(stem: str, counter: Counter, accepting: bool) -> list[str]:
     compared = incomparable or f"{len(failed)} above {TOLERANCE:.0%} more than recorded"
     write("icount", stem, items, f"{len(items)} counts, {compared}", start)
     show(stem, subject, items)
-    why = f"more than {TOLERANCE:.0%} above {recorded_in}: {'; '.join(failed)}. If it is worth it: make icount-accept"
+    why = f"more than {TOLERANCE:.0%} above {recorded_in}: {'; '.join(failed)}. If it is worth it: make icount ACCEPT=1"
     return [why] if failed else []
 
 

@@ -126,7 +126,7 @@ def _simulated_section(result: dict[str, Any]) -> list[str]:
     lines = [
         "### The I/O scheduler on a simulated device",
         "",
-        f"`make simulate`, commit {result['commit']}. Simulated time: the machine does not matter.",
+        f"`pgquern simulate`, commit {result['commit']}. Simulated time: the machine does not matter.",
         "",
         "| work | figure | reached | target | the seed's own |",
         "|---|---|---|---|---|",
@@ -159,7 +159,7 @@ def _real_section(result: dict[str, Any]) -> list[str]:
     lines = [
         "### The I/O scheduler on a real file",
         "",
-        f"`make bench-shares`, commit {result['commit']}, {result['cpu']}, {result['rounds']} rounds of {result['ms']} "
+        f"`make bench ONLY=shares`, {result['commit']}, {result['cpu']}, {result['rounds']} rounds of {result['ms']} "
         f"ms, {result['steal_percent']:.1f} % of the time stolen. Latency of the foreground, and requests a second by "
         "class: the median of the rounds, the lowest and the highest.",
         "",

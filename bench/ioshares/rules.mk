@@ -5,5 +5,5 @@ $(BENCH)/ioshares/mix: bench/ioshares/files/mix.cc $(BUILD)/lib/libpgquern.a
 	@g++ -std=c++20 -O2 -g -Wall -Wextra -Werror -Icsrc $^ -lpthread -o $@
 
 .PHONY: bench-shares
-bench-shares: $(BENCH)/ioshares/mix $(SETUP)/python.stamp ##deep `make simulate` on a real file, and against the kernel's own priorities and weights; FOLDER=path (some minutes)
+bench-shares: $(BENCH)/ioshares/mix $(SETUP)/python.stamp
 	@$(PY) -m bench.ioshares.files.run $(if $(FOLDER),--folder '$(FOLDER)')

@@ -5,7 +5,7 @@ python -m bench.prefetch.fio [--rounds N]
 
 In each round the engine runs once for each window, and then fio with io_uring and O_DIRECT at that depth. A ratio is
 how often as fast as fio a variant is, in the same round; 0.95 is what we aim at for uring_direct. fio reads no page: it
-uses none, and so does nothing beside its reads. Nothing is judged here; `make figures` keeps what was measured.
+uses none, and so does nothing beside its reads. Nothing is judged here; `make bench-figures` keeps what was measured.
 """
 
 import json

@@ -9,14 +9,9 @@ from matplotlib import pyplot as plt
 from matplotlib.axes import Axes
 
 from bench import plots
-from bench.prefetch import lag
 from tools.common.results import Result
 
 MEASURED, SIMULATED, LIMIT = plots.OURS[2], plots.OURS[0], plots.UPSTREAM[1]
-
-
-def _measured(found: Sequence[Result]) -> dict[str, Any] | None:
-    return _of(found, "recovery")
 
 
 def _of(found: Sequence[Result], layer: str) -> dict[str, Any] | None:
@@ -37,25 +32,19 @@ def _replay(axes: Axes, result: dict[str, Any]) -> None:
 
 def context(found: Sequence[Result]) -> dict[str, Any]:
     """What report.html is rendered with."""
-    result, standby = _measured(found), _of(found, "standby")
-    if result is None and standby is None:
-        return {"rows": [], "standby": None}
+    result = _of(found, "recovery")
+    if result is None:
+        return {"rows": []}
     with plt.rc_context(plots.STYLE):
-        parts = [result is not None, result is not None, standby is not None]
-        figure, axes = plt.subplots(1, sum(parts), figsize=(5.5 * sum(parts), 3.6), layout="constrained", squeeze=False)
-        places = iter(axes[0])
-        if result:
-            _replay(next(places), result)
-            lag.plot(next(places), lag.Lag(**result["lag"]), "simulated seconds")
-        if standby:
-            lag.plot(next(places), lag.Lag(**standby["lag"]), "seconds")
+        figure, axes = plt.subplots(figsize=(5.5, 3.6), layout="constrained")
+        _replay(axes, result)
         picture = Markup(plots.svg(figure))
-    return {"rows": result["items"] if result else [], "run": result, "standby": standby, "picture": picture}
+    return {"rows": result["items"], "run": result, "picture": picture}
 
 
 def figures(found: Sequence[Result]) -> list[str]:
     """Sections of bench/figures/CPU.md."""
-    parts = {"recovery": _recovery_lines, "standby": _standby_lines, "fio": _fio_lines}
+    parts = {"recovery": _recovery_lines, "fio": _fio_lines}
     return [line for layer, lines in parts.items() if (result := _of(found, layer)) for line in lines(result)]
 
 
@@ -63,7 +52,7 @@ def _fio_lines(result: dict[str, Any]) -> list[str]:
     return [
         "### Cold random reads beside fio",
         "",
-        f"`make bench-fio`, commit {result['commit']}, {result['tools']['fio']}, io_uring and O_DIRECT at the same "
+        f"`make bench ONLY=fio`, commit {result['commit']}, {result['tools']['fio']}, io_uring, O_DIRECT, at the same "
         f"depth on the same file, medians of {result['rounds']} rounds.",
         "",
         "| in flight | variant | ns a read | fio | times as fast as fio [least, most] |",
@@ -77,27 +66,12 @@ def _fio_lines(result: dict[str, Any]) -> list[str]:
     ]
 
 
-def _standby_lines(result: dict[str, Any]) -> list[str]:
-    return [
-        "### The lag of a real standby on emulated cold storage",
-        "",
-        f"`make bench-standby`, commit {result['commit']}, PostgreSQL {result['tools']['PostgreSQL']}: pgbench at "
-        f"{result['rate']:.0f} transactions a second; a cold read takes {result['latency'] / 1000:g} ms, in a library "
-        "in front of the standby's files. Both servers ran on this machine.",
-        "",
-        f"| steps of {result['lag']['step_seconds']:g} s | lag at first, s | at the end |",
-        "|---|---|---|",
-        *(f"| {item['name']} | {item['first']:.2f} | {item['last']:.2f} |" for item in result["items"]),
-        "",
-    ]
-
-
 def _recovery_lines(result: dict[str, Any]) -> list[str]:
     server = next(iter(result["tools"].values()))
     lines = [
         "### Cold crash recoveries of a real server",
         "",
-        f"`make bench-recovery`, commit {result['commit']}, PostgreSQL {server}: {result['updates']:,} updates, median "
+        f"`make bench ONLY=recovery`, {result['commit']}, PostgreSQL {server}: {result['updates']:,} updates, median "
         f"of {result['rounds']} rounds. The files had left the kernel's page cache; what lies below was not emptied. "
         f"With all files cached redo takes {result['warm']:.2f} s.",
         "",

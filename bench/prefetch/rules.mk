@@ -1,13 +1,9 @@
 # SPDX-License-Identifier: PostgreSQL
 .PHONY: bench-recovery
-bench-recovery: $(SETUP)/servers.stamp ##deep crash recoveries of a real server with a cold cache, at each concurrency; ROUNDS=3 (some minutes)
+bench-recovery: $(SETUP)/servers.stamp
 	@$(PY) -m bench.prefetch.endtoend.recovery --rounds $(or $(ROUNDS),3)
-
-.PHONY: bench-standby
-bench-standby: $(SETUP)/c.stamp $(SETUP)/servers.stamp ##deep the lag of a real standby on emulated cold storage, while its concurrency is changed; STEP=30 seconds each (some minutes)
-	@$(PY) -m bench.prefetch.endtoend.standby $(if $(STEP),--seconds '$(STEP)')
 
 APT_fio := fio
 .PHONY: bench-fio
-bench-fio: $(BENCH)/prefetch/bench $(SETUP)/python.stamp $(SETUP)/fio.stamp ##deep the engine's cold random reads beside fio's, at the same depth on the same file (a minute)
+bench-fio: $(BENCH)/prefetch/bench $(SETUP)/python.stamp $(SETUP)/fio.stamp
 	@$(PY) -m bench.prefetch.fio

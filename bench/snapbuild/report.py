@@ -45,7 +45,7 @@ def figures(found: Sequence[Result]) -> list[str]:
         lines += [
             "### The mailing list's workloads, in the builder alone",
             "",
-            f"`make workloads`, {result.finished:%Y-%m-%d}, commit {result.commit}, {result.cpu}. "
+            f"`pgquern workloads`, {result.finished:%Y-%m-%d}, commit {result.commit}, {result.cpu}. "
             "One pass of each stream.",
             "",
             "| workload | builder | commits | tracked | µs a transaction |",

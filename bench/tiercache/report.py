@@ -245,7 +245,7 @@ def _policy_lines(found: Sequence[Result]) -> list[str]:
     if sweep is None:
         return []
     return [
-        "### Eviction policies on eight traces (`make bench-policies`)",
+        "### Eviction policies on eight traces (`make bench ONLY=policies`)",
         "",
         f"Points of hits from the best of the seven policies of libcachesim; caches of {LEAST_FRAMES} frames and more. "
         "They are counted, so they are the same on each CPU.",
@@ -265,7 +265,7 @@ def _stack_lines(stack: dict[str, Any]) -> list[str]:
         for i in stack["items"]
     ]
     return [
-        "### The file I/O stack, each part alone and all together (`make stack`)",
+        "### The file I/O stack, each part alone and all together (`pgquern stack`)",
         "",
         f"Medians of {stack['rounds']} rounds, {stack['threads']} threads beside checkpoints; requests and MB for 1000 "
         "transactions.",

@@ -28,7 +28,7 @@ def figures(found: Sequence[Result]) -> list[str]:
         for i in items
     ]
     return [
-        "### Bytes written, times those of a device with atomic writes (`make written`)",
+        "### Bytes written, times those of a device with atomic writes (`pgquern written`)",
         "",
         "| protection | block | changes a page | all bytes | log alone | syncs |",
         "|---|---|---|---|---|---|",

@@ -7,17 +7,12 @@
 
 #include <assert.h>
 
-/*@ assigns \nothing;
-    ensures \result.code == PGQ_OK && \result.index == 0; */
 static inline pgq_status accepted(void)
 {
     return (pgq_status){PGQ_OK, 0};
 }
 
 /* code: not PGQ_OK. index: 1-based, of the line pointer or array element at fault; 0 if the fault belongs to none. */
-/*@ requires code != PGQ_OK;
-    assigns \nothing;
-    ensures \result.code == code && \result.index == (uint32_t)index; */
 static inline pgq_status refused(pgq_code code, size_t index)
 {
     assert(code != PGQ_OK);

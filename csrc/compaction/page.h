@@ -26,44 +26,7 @@ enum {
     LP_OFF_MASK = 0x7fff
 };
 
-/*@ // Numbers in memory, and the fields of a line pointer.
-    logic integer number16{L}(uint8_t *p) = p[0] + 0x100 * p[1];
-    logic integer number32{L}(uint8_t *p) = p[0] + 0x100 * p[1] + 0x10000 * p[2] + 0x1000000 * p[3];
-    logic integer off_in(integer word) = word % 0x8000;
-    logic integer flags_in(integer word) = word / 0x8000 % 4;
-    logic integer len_in(integer word) = word / 0x20000;
-    logic integer aligned(integer n) = (n + 7) / 8 * 8;
-
-    // The header's bounds are in order.
-    predicate in_order(integer lower, integer upper, integer special) =
-        24 <= lower <= upper <= special <= BLCKSZ && special % 8 == 0;
-
-    predicate header{L}(uint8_t *page) =
-        in_order(number16(page + PD_LOWER), number16(page + PD_UPPER), number16(page + PD_SPECIAL));
-    logic integer lines{L}(uint8_t *page) = (number16(page + PD_LOWER) - 24) / 4;
-
-    // Line pointer i, counted from 0, and what it says.
-    logic integer pointer{L}(uint8_t *page, integer i) = number32(page + 24 + 4 * i);
-    logic integer off_of{L}(uint8_t *page, integer i) = off_in(pointer(page, i));
-    logic integer size_of{L}(uint8_t *page, integer i) =
-        flags_in(pointer(page, i)) == 0 ? 0 : aligned(len_in(pointer(page, i)));
-    logic integer end_of{L}(uint8_t *page, integer i) = off_of(page, i) + size_of(page, i);
-
-    // Of the first n line pointers: how many are used, how many have a tuple, the sum of the sizes, and where the last
-    // tuple starts.
-    logic integer used{L}(uint8_t *page, integer n) =
-        n <= 0 ? 0 : used(page, n - 1) + (flags_in(pointer(page, n - 1)) == 0 ? 0 : 1);
-    logic integer tuples{L}(uint8_t *page, integer n) =
-        n <= 0 ? 0 : tuples(page, n - 1) + (size_of(page, n - 1) == 0 ? 0 : 1);
-    logic integer sizes{L}(uint8_t *page, integer n) = n <= 0 ? 0 : sizes(page, n - 1) + size_of(page, n - 1);
-    logic integer start{L}(uint8_t *page, integer n) =
-        n <= 0 ? number16(page + PD_SPECIAL) : size_of(page, n - 1) == 0 ? start(page, n - 1) : off_of(page, n - 1);
-*/
-
 /* memcpy reads and writes pages: it needs no alignment, which a binding's buffer may lack, and breaks no aliasing rule. */
-/*@ requires \valid_read(p + (0 .. 1));
-    assigns \nothing;
-    ensures \result == number16(p); */
 static inline uint32_t load16(const uint8_t *p)
 {
     uint16_t v;
@@ -79,9 +42,6 @@ static inline void store16(uint8_t *p, uint32_t value)
     memcpy(p, &v, sizeof v);
 }
 
-/*@ requires \valid_read(p + (0 .. 3));
-    assigns \nothing;
-    ensures \result == number32(p); */
 static inline uint32_t load32(const uint8_t *p)
 {
     uint32_t v;
@@ -101,37 +61,26 @@ static inline uint8_t *line_pointer(uint8_t *page, uint32_t i)
     return page + SIZE_OF_PAGE_HEADER + 4 * i;
 }
 
-/*@ assigns \nothing;
-    ensures \result == off_in(word); */
 static inline uint32_t lp_off(uint32_t word)
 {
     return word & LP_OFF_MASK;
 }
 
-/*@ assigns \nothing;
-    ensures \result == flags_in(word); */
 static inline uint32_t lp_flags(uint32_t word)
 {
     return word >> 15 & 3;
 }
 
-/*@ assigns \nothing;
-    ensures \result == len_in(word); */
 static inline uint32_t lp_len(uint32_t word)
 {
     return word >> 17;
 }
 
-/*@ assigns \nothing;
-    ensures \result <==> flags_in(word) != 0; */
 static inline bool lp_is_used(uint32_t word)
 {
     return lp_flags(word) != 0;
 }
 
-/*@ requires n <= 0x10000;
-    assigns \nothing;
-    ensures \result == aligned(n); */
 static inline uint32_t maxalign(uint32_t n)
 {
     return (n + 7) & ~7u;
@@ -143,13 +92,6 @@ typedef struct bounds {
 } bounds;
 
 /* False if they are not 24 <= lower <= upper <= special <= 8192 with special MAXALIGNed. */
-/*@ requires \valid_read(page + (0 .. BLCKSZ - 1)) && \valid(b) && \separated(b, page + (0 .. BLCKSZ - 1));
-    assigns *b;
-    ensures lower: b->lower == number16(page + PD_LOWER);
-    ensures upper: b->upper == number16(page + PD_UPPER);
-    ensures special: b->special == number16(page + PD_SPECIAL);
-    ensures lines: b->lower >= 24 ==> b->nline == (b->lower - 24) / 4;
-    ensures order: \result <==> in_order(b->lower, b->upper, b->special); */
 static inline bool read_bounds(const uint8_t *page, bounds *b)
 {
     b->lower = load16(page + PD_LOWER);

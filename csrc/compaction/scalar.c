@@ -50,41 +50,11 @@ typedef struct findings {
     uint32_t bad, overlaps, lengths, ngaps, last_off;
 } findings;
 
-/*@ // Line pointer i has a tuple that ends where the one before it starts.
-    predicate joins{L}(uint8_t *page, integer i) = size_of(page, i) != 0 && end_of(page, i) == start(page, i);
-
-    // Of the first n line pointers each has its tuple in the list, and each joins the one before.
-    predicate in_place{L}(uint8_t *page, uint32_t *list, integer n) = \forall integer i; 0 <= i < n ==>
-        joins(page, i) && list[i] == off_of(page, i) + 0x10000 * size_of(page, i);
-
-    // Objects of their own.
-    predicate apart(uint8_t *page, bounds *b, scan *s, progress *p, findings *f) =
-        \base_addr(page) != \base_addr(s) && \base_addr(page) != \base_addr(p) && \base_addr(page) != \base_addr(f) &&
-        \base_addr(b) != \base_addr(s) && \base_addr(b) != \base_addr(p) && \base_addr(b) != \base_addr(f) &&
-        \base_addr(s) != \base_addr(p) && \base_addr(s) != \base_addr(f) && \base_addr(p) != \base_addr(f);
-
-    // What has been counted of the first n line pointers leaves room in each array.
-    predicate counted{L}(bounds *b, progress *p, findings *f, integer n) =
-        f->ngaps <= p->nitems && p->nitems + p->nbare <= n <= b->nline <= MAX_LINE_POINTERS;
-*/
-/*@ ghost
-    // What line pointer i adds.
-    /@ assigns \nothing;
-       ensures counts: used(page, i + 1) == used(page, i) + (flags_in(pointer(page, i)) == 0 ? 0 : 1) &&
-                       tuples(page, i + 1) == tuples(page, i) + (size_of(page, i) == 0 ? 0 : 1);
-       ensures sizes(page, i + 1) == sizes(page, i) + size_of(page, i);
-       ensures start: start(page, i + 1) == (size_of(page, i) == 0 ? start(page, i) : off_of(page, i)); @/
-    static void add(const uint8_t *page, uint32_t i) {} */
-
-/*@ requires \valid_read(s) && i <= MAX_LINE_POINTERS;
-    assigns \nothing; */
 static inline uint32_t tuple_off(const scan *s, uint32_t i)
 {
     return s->tuples[i] & 0xffff;
 }
 
-/*@ requires \valid_read(s) && i <= MAX_LINE_POINTERS;
-    assigns \nothing; */
 static inline uint32_t tuple_len(const scan *s, uint32_t i)
 {
     return s->tuples[i] >> 16;
@@ -99,12 +69,6 @@ static inline uint32_t tuple_end(const scan *s, uint32_t i)
  * Checks the i-th tuple against the page's bounds, and against the one before it. The three low bits of lp_off, which
  * must be 0, go to the highest bits of bad.
  */
-/*@ requires \valid_read(b) && \valid(s) && \valid(f) && \separated(s, b, f);
-    requires f->ngaps <= MAX_LINE_POINTERS && i < 0x10000;
-    assigns *f, s->gaps[f->ngaps];
-    ensures gap: s->gaps[\old(f->ngaps)] == i;
-    ensures count: f->ngaps == \old(f->ngaps) + ((uint32_t)(off + len) != \old(f->last_off) ? 1 : 0);
-    ensures last: f->last_off == off; */
 static inline __attribute__((always_inline)) void check_tuple(const bounds *b, scan *s, findings *f,
                                                               uint32_t i, uint32_t off, uint32_t len)
 {
@@ -119,9 +83,6 @@ static inline __attribute__((always_inline)) void check_tuple(const bounds *b, s
 }
 
 /* The same for a tuple that ends where the one before it starts: it is aligned and ends in bounds if that one does. */
-/*@ requires \valid_read(b) && \valid(f) && \separated(b, f);
-    assigns f->bad, f->lengths, f->last_off;
-    ensures last: f->last_off == off; */
 static inline __attribute__((always_inline)) void continue_run(const bounds *b, findings *f, uint32_t off,
                                                                uint32_t len)
 {
@@ -134,35 +95,13 @@ static inline __attribute__((always_inline)) void continue_run(const bounds *b, 
  * Passes over the tuples that are in place already: each ends where the one before it starts, the first at pd_special.
  * They keep their line pointers. Such a tuple is aligned and ends in bounds; if one starts below pd_upper, the last does.
  */
-/*@ requires \valid_read(page + (0 .. BLCKSZ - 1)) && \valid_read(b) && \valid(s) && \valid(p) && \valid(f);
-    requires \separated(s, b, p, f, page + (0 .. BLCKSZ - 1)) && header(page) && b->nline == lines(page);
-    requires p->i == 0 && p->upper == b->special == number16(page + PD_SPECIAL);
-    assigns s->tuples[0 .. MAX_LINE_POINTERS - 1], s->nkept, p->i, p->upper, p->nitems, f->lengths, f->last_off, f->bad;
-    ensures within: p->i <= b->nline;
-    ensures place: in_place(page, &s->tuples[0], p->i);
-    ensures all: p->i < b->nline ==> !joins(page, p->i);
-    ensures count: s->nkept == p->i && p->nitems == p->i;
-    ensures upper: p->upper == number16(page + PD_SPECIAL) - sizes(page, p->i);
-    ensures sums: tuples(page, p->i) == used(page, p->i) == p->i;
-    ensures last: f->last_off == start(page, p->i); */
 static inline __attribute__((always_inline)) void skip_in_place(const uint8_t *page, const bounds *b, scan *s,
                                                                 progress *p, findings *f)
 {
-    /*@ loop assigns p->i, p->upper, s->tuples[0 .. MAX_LINE_POINTERS - 1], f->lengths;
-        loop invariant within: 0 <= p->i <= b->nline;
-        loop invariant place: in_place(page, &s->tuples[0], p->i);
-        loop invariant upper: p->upper == number16(page + PD_SPECIAL) - sizes(page, p->i) == start(page, p->i);
-        loop invariant sums: tuples(page, p->i) == used(page, p->i) == p->i;
-        loop variant b->nline - p->i; */
     for (; p->i < b->nline; p->i++) {
         uint32_t word = load32(page + SIZE_OF_PAGE_HEADER + 4 * p->i), off = lp_off(word);
         uint32_t len = maxalign(lp_len(word));
 
-        /*@ assert index: p->i < MAX_LINE_POINTERS && (uint32_t)(4 * p->i) == 4 * p->i; */
-        /*@ assert word: word == pointer(page, p->i); */
-        /*@ assert off: off == off_of(page, p->i) && off < 0x8000 && len <= 0x8000; */
-        /*@ assert size: size_of(page, p->i) == (flags_in(word) == 0 ? 0 : len); */
-        /*@ ghost add(page, p->i); */
         if (!lp_is_used(word) || len == 0 || off + len != p->upper)
             break;
         s->tuples[p->i] = off | len << 16;
@@ -175,51 +114,29 @@ static inline __attribute__((always_inline)) void skip_in_place(const uint8_t *p
 }
 
 /* Goes on with branches, to the end of the line pointers or until too many have no storage. */
-/*@ requires \valid_read(page + (0 .. BLCKSZ - 1)) && \valid_read(b) && \valid(s) && \valid(p) && \valid(f);
-    requires apart(page, b, s, p, f) && counted(b, p, f, p->i);
-    assigns p->i, p->upper, p->nitems, p->nbare, p->garbage, *f;
-    assigns s->words[0 .. MAX_LINE_POINTERS - 1], s->tuples[0 .. MAX_LINE_POINTERS], s->gaps[0 .. MAX_LINE_POINTERS];
-    ensures room: counted(b, p, f, p->i) && \old(p->nitems) <= p->nitems; */
 static inline __attribute__((always_inline)) void scan_with_branches(const uint8_t *page, const bounds *b,
                                                                      scan *s, progress *p, findings *f)
 {
     const uint8_t *from = page + SIZE_OF_PAGE_HEADER;
     uint32_t without = 0;
 
-    /*@ loop assigns p->i, p->upper, p->nitems, p->nbare, p->garbage, *f, without;
-        loop assigns s->words[0 .. MAX_LINE_POINTERS - 1], s->tuples[0 .. MAX_LINE_POINTERS];
-        loop assigns s->gaps[0 .. MAX_LINE_POINTERS];
-        loop invariant counted: counted(b, p, f, p->i);
-        loop invariant more: \at(p->nitems, Pre) <= p->nitems;
-        loop variant b->nline - p->i; */
     while (p->i < b->nline) {
         uint32_t i = p->i++, word = load32(from + 4 * i), off = lp_off(word), len = maxalign(lp_len(word));
 
-        /*@ assert index: i < b->nline && p->i == i + 1 && (uint32_t)(4 * i) == 4 * i; */
-        /*@ assert counted: counted(b, p, f, i); */
         if (__builtin_expect(lp_is_used(word) && len != 0, 1)) {
             p->upper -= len;
-            /*@ assert counted: counted(b, p, f, i); */
             s->words[i] = word + (p->upper - off);
-            /*@ assert counted: counted(b, p, f, i); */
             s->tuples[p->nitems] = off | len << 16;
-            /*@ assert counted: counted(b, p, f, i); */
             if (off + len == f->last_off)
                 continue_run(b, f, off, len);
             else
                 check_tuple(b, s, f, p->nitems, off, len);
-            /*@ assert gaps: f->ngaps <= p->nitems + 1; */
-            /*@ assert items: p->nitems + p->nbare <= i; */
-            /*@ assert passed: i < b->nline <= MAX_LINE_POINTERS && p->i == i + 1; */
             p->nitems++;
-            /*@ assert counted: counted(b, p, f, i + 1) && p->i == i + 1; */
             continue;
         }
         s->words[i] = lp_is_used(word) ? word : 0;
-        /*@ assert counted: counted(b, p, f, i); */
         p->nbare += lp_is_used(word);
         p->garbage |= lp_is_used(word) ? 0 : word;
-        /*@ assert counted: counted(b, p, f, i + 1) && p->i == i + 1; */
         if (++without > FEW_DEAD + i / SHARE_OF_DEAD)
             return;
     }
@@ -229,57 +146,30 @@ static inline __attribute__((always_inline)) void scan_with_branches(const uint8
  * Goes on to the end without branches on the data, then checks the tuples that it found. Masks of all ones or all zeroes
  * take the place of conditions, because compilers would turn conditions into branches.
  */
-/*@ requires \valid_read(page + (0 .. BLCKSZ - 1)) && \valid_read(b) && \valid(s) && \valid(p) && \valid(f);
-    requires apart(page, b, s, p, f) && counted(b, p, f, p->i);
-    assigns p->i, p->upper, p->nitems, p->nbare, p->garbage, *f;
-    assigns s->words[0 .. MAX_LINE_POINTERS - 1], s->tuples[0 .. MAX_LINE_POINTERS], s->gaps[0 .. MAX_LINE_POINTERS];
-    ensures room: counted(b, p, f, p->i) && \old(p->nitems) <= p->nitems;
-    ensures all: p->i == b->nline; */
 static inline __attribute__((always_inline)) void scan_without_branches(const uint8_t *page, const bounds *b,
                                                                         scan *s, progress *p, findings *f)
 {
     const uint8_t *from = page + SIZE_OF_PAGE_HEADER;
     uint32_t checked = p->nitems;
 
-    /*@ loop assigns p->i, p->upper, p->nitems, p->nbare;
-        loop assigns s->words[0 .. MAX_LINE_POINTERS - 1], s->tuples[0 .. MAX_LINE_POINTERS];
-        loop invariant counted: counted(b, p, f, p->i) && f->ngaps <= checked <= p->nitems;
-        loop variant b->nline - p->i; */
     for (; p->i < b->nline; p->i++) {
         uint32_t word = load32(from + 4 * p->i), off = lp_off(word);
         uint32_t used = lp_is_used(word), len = maxalign(lp_len(word)) & -used, stored = len != 0;
 
-        /*@ assert index: p->i < b->nline && (uint32_t)(4 * p->i) == 4 * p->i; */
         p->upper -= len;
-        /*@ assert counted: counted(b, p, f, p->i) && p->i < b->nline && f->ngaps <= checked <= p->nitems; */
         s->words[p->i] = (word & -used) + ((p->upper - off) & -stored);
-        /*@ assert counted: counted(b, p, f, p->i) && p->i < b->nline && f->ngaps <= checked <= p->nitems; */
         s->tuples[p->nitems] = off | len << 16;
-        /*@ assert gaps: f->ngaps <= checked <= p->nitems; */
-        /*@ assert items: p->nitems + p->nbare <= p->i; */
-        /*@ assert passed: p->i < b->nline <= MAX_LINE_POINTERS; */
         p->nitems += stored;
         p->nbare += used - stored;
-        /*@ assert counted: counted(b, p, f, p->i + 1) && f->ngaps <= checked <= p->nitems; */
     }
-    /*@ assert all: p->i == b->nline && p->i <= MAX_LINE_POINTERS; */
     p->garbage = 1;
-    /*@ loop assigns checked, *f, s->gaps[0 .. MAX_LINE_POINTERS];
-        loop invariant counted: counted(b, p, f, p->i);
-        loop invariant checked: f->ngaps <= checked <= p->nitems;
-        loop variant p->nitems - checked; */
     for (; checked < p->nitems; checked++)
         check_tuple(b, s, f, checked, tuple_off(s, checked), tuple_len(s, checked));
 }
 
 /* Does lp_off fall strictly? */
-/*@ requires \valid_read(s) && s->nitems <= MAX_LINE_POINTERS;
-    assigns \nothing; */
 static bool falls(const scan *s)
 {
-    /*@ loop assigns i;
-        loop invariant within: 1 <= i;
-        loop variant s->nitems - i; */
     for (uint32_t i = 1; i < s->nitems; i++)
         if (tuple_off(s, i) >= tuple_off(s, i - 1))
             return false;
@@ -287,41 +177,21 @@ static bool falls(const scan *s)
 }
 
 /* The scan as a whole, of a page whose header is in order; b has its bounds. */
-/*@ requires \valid_read(page + (0 .. BLCKSZ - 1)) && \valid_read(b) && \valid(s);
-    requires \separated(s, b, page + (0 .. BLCKSZ - 1)) && header(page);
-    requires \base_addr(page) != \base_addr(s) && \base_addr(s) != \base_addr(b);
-    requires b->nline == lines(page) && b->special == number16(page + PD_SPECIAL);
-    assigns *s;
-    ensures count: s->ngaps <= s->nitems <= s->nused <= b->nline;
-    ensures kept: s->nkept <= s->nitems; */
 static inline __attribute__((always_inline)) void scan_line_pointers(const uint8_t *page, const bounds *b,
                                                                      scan *s)
 {
     progress p = {.upper = b->special};
     findings f = {0};
 
-    /*@ assert apart: apart(page, b, s, &p, &f); */
     skip_in_place(page, b, s, &p, &f);
-    /*@ ghost Passed: ; */
-    /*@ assert nline: b->nline == lines(page) <= MAX_LINE_POINTERS; */
-    /*@ assert gaps: f.ngaps == 0; */
-    /*@ assert bare: p.nbare == 0; */
-    /*@ assert counted: counted(b, &p, &f, p.i); */
-    /*@ assert kept: s->nkept == p.nitems; */
     scan_with_branches(page, b, s, &p, &f);
-    /*@ assert more: \at(p.nitems, Passed) <= p.nitems; */
-    /*@ assert same: s->nkept == \at(s->nkept, Passed); */
-    /*@ assert kept: s->nkept <= p.nitems; */
     if (p.i < b->nline)
         scan_without_branches(page, b, s, &p, &f);
-    /*@ assert all: p.i == b->nline && counted(b, &p, &f, b->nline); */
-    /*@ assert kept: s->nkept <= p.nitems; */
     s->nitems = p.nitems;
     s->nused = p.nitems + p.nbare;
     s->total = b->special - p.upper;
     s->lengths = f.lengths;
     s->ngaps = f.ngaps;
-    /*@ assert count: s->ngaps <= s->nitems <= s->nused <= b->nline <= MAX_LINE_POINTERS; */
     s->unsorted = f.overlaps >> 31 && !falls(s);
     s->changed = f.ngaps != 0 || p.garbage != 0;
     s->refused = f.bad >> (32 - 3) || p.nitems > MAX_HEAP_TUPLES_PER_PAGE ||

@@ -22,53 +22,12 @@ enum {
 
 #define ALWAYS_INLINE static inline __attribute__((always_inline))
 
-/*@ // TransactionIdPrecedes and MultiXactIdPrecedes, as upstream has them.
-    predicate before(uint32_t a, uint32_t b, bool multixact) =
-        multixact || (a >= 3 && b >= 3) ? (int32_t)(a - b) < 0 : a < b;
-
-    // x lies in the future; 0 is no id.
-    predicate is_future(uint32_t x, uint32_t last_sane, bool multixact) = x != 0 && before(last_sane, x, multixact);
-
-    predicate none_future{L}(uint32_t *values, integer from, integer to, uint32_t last_sane, bool multixact) =
-        \forall integer i; from <= i < to ==> !is_future(values[i], last_sane, multixact);
-
-    // A minimum may start at `start`: both are normal, and it does not lie in the future.
-    predicate bound(uint32_t start, uint32_t last_sane, bool multixact) =
-        start >= (multixact ? 1 : 3) && last_sane >= (multixact ? 1 : 3) &&
-        (uint32_t)(last_sane - start) < HALF_RING;
-
-    // x, if it precedes y; otherwise y. 0 is no id.
-    logic uint32_t older(uint32_t x, uint32_t y, bool multixact) =
-        x != 0 && (multixact || (x >= 3 && y >= 3) ? (int32_t)(x - y) < 0 : x < y) ? x : y;
-
-    // The oldest of `start` and values[from .. to).
-    logic uint32_t oldest_of{L}(uint32_t *values, integer from, integer to, uint32_t start, bool multixact) =
-        to <= from ? start : older(values[to - 1], oldest_of(values, from, to - 1, start, multixact), multixact);
-
-    // What age() computes.
-    logic integer behind(integer x, integer last_sane, integer first) = (uint32_t)((x < first ? 0 : last_sane) - x);
-
-    logic integer greater(integer a, integer b) = a > b ? a : b;
-
-    // What may be the oldest: an id that does not lie in the future.
-    predicate settled(uint32_t x, uint32_t last_sane, bool multixact) =
-        x != 0 && !is_future(x, last_sane, multixact);
-
-    // The id of age g, if it is older than `oldest`, which is older than all if it is permanent.
-    logic uint32_t lowered(uint32_t oldest, integer g, integer last_sane, integer first) =
-        first <= oldest && behind(oldest, last_sane, first) < g ? (uint32_t)(last_sane - g) : oldest;
-*/
-
 /* The least normal id. */
-/*@ assigns \nothing;
-    ensures \result == (multixact ? 1 : 3); */
 ALWAYS_INLINE uint32_t first_normal(bool multixact)
 {
     return multixact ? 1 : 3;
 }
 
-/*@ assigns \nothing;
-    ensures \result <==> before(a, b, multixact); */
 ALWAYS_INLINE bool id_precedes(uint32_t a, uint32_t b, bool multixact)
 {
     if (!multixact && (a < 3 || b < 3))
@@ -80,15 +39,11 @@ ALWAYS_INLINE bool id_precedes(uint32_t a, uint32_t b, bool multixact)
  * How far x lies behind last_sane: the larger, the older. An invalid id has age 0, and so is never the oldest. An age of
  * HALF_RING or more is suspect: x lies in the future, or is a permanent XID.
  */
-/*@ assigns \nothing;
-    ensures \result == behind(x, last_sane, first); */
 ALWAYS_INLINE uint32_t age(uint32_t x, uint32_t last_sane, uint32_t first)
 {
     return (x < first ? 0 : last_sane) - x;
 }
 
-/*@ assigns \nothing;
-    ensures \result <==> bound(start, last_sane, multixact); */
 ALWAYS_INLINE bool is_bound(uint32_t start, uint32_t last_sane, bool multixact)
 {
     uint32_t first = first_normal(multixact);
@@ -96,16 +51,6 @@ ALWAYS_INLINE bool is_bound(uint32_t start, uint32_t last_sane, bool multixact)
     return start >= first && last_sane >= first && last_sane - start < HALF_RING;
 }
 
-/*@ // Why an array is refused before the scan; PGQ_OK if it is not.
-    logic integer values_refused{L}(uint32_t *values, integer n, pgq_datfrozenxid_bounds *b, uint32_t *minimum) =
-        (values == \null && n > 0) || b == \null || minimum == \null ? PGQ_NULL
-        : VALUES_MAX < n ? PGQ_DATFROZENXID_CAPACITY
-        : b->start >= (b->multixact ? 1 : 3) && b->last_sane >= (b->multixact ? 1 : 3) &&
-          (uint32_t)(b->last_sane - b->start) < HALF_RING ? PGQ_OK : PGQ_DATFROZENXID_BOUNDS;
-*/
-/*@ requires bounds == \null || \valid_read(bounds);
-    assigns \nothing;
-    ensures \result == values_refused(values, n, bounds, minimum); */
 ALWAYS_INLINE pgq_code values_fault(const uint32_t values[], size_t n, const pgq_datfrozenxid_bounds *bounds,
                                     const uint32_t *minimum)
 {
@@ -140,10 +85,6 @@ ALWAYS_INLINE pgq_code rows_fault(const pgq_datfrozenxid_rows *rows, const pgq_d
 }
 
 /* Upstream's loop body. False: x lies in the future. */
-/*@ requires \valid(oldest);
-    assigns *oldest;
-    ensures future: \result <==> !is_future(x, last_sane, multixact);
-    ensures taken: *oldest == (\result ? older(x, \old(*oldest), multixact) : \old(*oldest)); */
 ALWAYS_INLINE bool take(uint32_t x, uint32_t last_sane, bool multixact, uint32_t *oldest)
 {
     if (x == 0)
@@ -156,29 +97,15 @@ ALWAYS_INLINE bool take(uint32_t x, uint32_t last_sane, bool multixact, uint32_t
 }
 
 /* The index of the first of values[from .. to) that lies in the future; `to` if there is none, and *oldest is lowered. */
-/*@ requires from <= to && \valid_read(values + (from .. to - 1)) && \valid(oldest);
-    requires \separated(oldest, values + (from .. to - 1));
-    assigns *oldest;
-    ensures within: from <= \result <= to;
-    ensures none: none_future(values, from, \result, last_sane, multixact);
-    ensures future: \result < to ==> is_future(values[\result], last_sane, multixact);
-    ensures oldest: *oldest == oldest_of{Pre}(values, from, \result, \old(*oldest), multixact); */
 ALWAYS_INLINE size_t scan_values(const uint32_t values[], size_t from, size_t to, uint32_t last_sane,
                                  bool multixact, uint32_t *oldest)
 {
-    /*@ loop assigns i, *oldest;
-        loop invariant within: from <= i <= to;
-        loop invariant none: none_future(values, from, i, last_sane, multixact);
-        loop invariant oldest: *oldest == oldest_of{Pre}(values, from, i, \at(*oldest, Pre), multixact);
-        loop variant to - i; */
     for (size_t i = from; i < to; i++)
         if (!take(values[i], last_sane, multixact, oldest))
             return i;
     return to;
 }
 
-/*@ assigns \nothing;
-    ensures \result == (multixact ? PGQ_DATFROZENXID_FUTURE_MULTI : PGQ_DATFROZENXID_FUTURE_XID); */
 ALWAYS_INLINE pgq_code future(bool multixact)
 {
     return multixact ? PGQ_DATFROZENXID_FUTURE_MULTI : PGQ_DATFROZENXID_FUTURE_XID;

@@ -48,10 +48,6 @@ pgq_status pgq_datfrozenxid_need_update_scalar(const pgq_datfrozenxid_pair *stor
                                                pgq_datfrozenxid_changes *changes);
 
 /* *oldest becomes the id of that age, if it precedes what is there. The age is not suspect. */
-/*@ requires \valid(oldest) && settled(*oldest, last_sane, multixact) && greatest < HALF_RING;
-    requires (uint32_t)(last_sane - greatest) >= (multixact ? 1 : 3) && last_sane >= (multixact ? 1 : 3);
-    assigns *oldest;
-    ensures *oldest == lowered(\old(*oldest), greatest, last_sane, multixact ? 1 : 3); */
 ALWAYS_INLINE void lower_to_age(uint32_t *oldest, uint32_t greatest, uint32_t last_sane, bool multixact)
 {
     if (id_precedes(last_sane - greatest, *oldest, multixact))

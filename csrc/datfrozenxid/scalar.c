@@ -2,8 +2,6 @@
 /* Without branches on the data: the oldest id is the one that lies farthest behind last_sane, as an unsigned number. */
 #include "datfrozenxid/chunks.h"
 
-/*@ assigns \nothing;
-    ensures \result == greater(a, b); */
 ALWAYS_INLINE uint32_t larger(uint32_t a, uint32_t b)
 {
     return a > b ? a : b;
@@ -15,12 +13,6 @@ ALWAYS_INLINE uint32_t greatest_age(const uint32_t values[], size_t n, uint32_t 
     uint32_t even = 0, odd = 0;
     size_t i = 0;
 
-    /*@ loop assigns i, even, odd;
-        loop invariant within: 0 <= i <= n;
-        loop invariant bound: \forall integer k; 0 <= k < i ==> behind(values[k], last_sane, first) <= greater(even, odd);
-        loop invariant one: greater(even, odd) == 0 ||
-            \exists integer k; 0 <= k < i && behind(values[k], last_sane, first) == greater(even, odd);
-        loop variant n - i; */
     for (; i + 1 < n; i += 2) {
         even = larger(even, age(values[i], last_sane, first));
         odd = larger(odd, age(values[i + 1], last_sane, first));
@@ -30,26 +22,6 @@ ALWAYS_INLINE uint32_t greatest_age(const uint32_t values[], size_t n, uint32_t 
     return larger(even, odd);
 }
 
-/*@ requires bounds == \null || \valid_read(bounds);
-    requires minimum == \null || \valid(minimum);
-    requires values == \null || \valid_read(values + (0 .. n - 1));
-    requires \separated(minimum, values + (0 .. n - 1)) && \separated(minimum, bounds);
-    assigns *minimum;
-    behavior refuse:
-      assumes values_refused(values, n, bounds, minimum) != PGQ_OK;
-      ensures kept: minimum == \null || *minimum == \old(*minimum);
-      ensures code: \result.code == values_refused{Pre}(values, n, bounds, minimum) && \result.index == 0;
-    behavior scan:
-      assumes values_refused(values, n, bounds, minimum) == PGQ_OK;
-      ensures none: \result.code == PGQ_OK ==> none_future(values, 0, n, bounds->last_sane, bounds->multixact);
-      ensures oldest: \result.code == PGQ_OK ==>
-          *minimum == oldest_of{Pre}(values, 0, n, bounds->start, bounds->multixact);
-      ensures first: \result.code != PGQ_OK ==> 1 <= \result.index <= n &&
-          is_future(values[\result.index - 1], bounds->last_sane, bounds->multixact) &&
-          none_future(values, 0, \result.index - 1, bounds->last_sane, bounds->multixact);
-      ensures which: \result.code != PGQ_OK ==>
-          \result.code == (bounds->multixact ? PGQ_DATFROZENXID_FUTURE_MULTI : PGQ_DATFROZENXID_FUTURE_XID);
-      ensures kept: \result.code != PGQ_OK ==> *minimum == \old(*minimum); */
 pgq_status pgq_datfrozenxid_min_frozen_scalar(const uint32_t values[], size_t n,
                                               const pgq_datfrozenxid_bounds *bounds, uint32_t *minimum)
 {

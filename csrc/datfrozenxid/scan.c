@@ -6,26 +6,6 @@
  */
 #include "datfrozenxid/kernels.h"
 
-/*@ requires bounds == \null || \valid_read(bounds);
-    requires minimum == \null || \valid(minimum);
-    requires values == \null || \valid_read(values + (0 .. n - 1));
-    requires \separated(minimum, values + (0 .. n - 1)) && \separated(minimum, bounds);
-    assigns *minimum;
-    behavior refuse:
-      assumes values_refused(values, n, bounds, minimum) != PGQ_OK;
-      assigns \nothing;
-      ensures code: \result.code == values_refused{Pre}(values, n, bounds, minimum) && \result.index == 0;
-    behavior scan:
-      assumes values_refused(values, n, bounds, minimum) == PGQ_OK;
-      ensures none: \result.code == PGQ_OK ==> none_future(values, 0, n, bounds->last_sane, bounds->multixact);
-      ensures oldest: \result.code == PGQ_OK ==>
-          *minimum == oldest_of{Pre}(values, 0, n, bounds->start, bounds->multixact);
-      ensures first: \result.code != PGQ_OK ==> 1 <= \result.index <= n &&
-          is_future(values[\result.index - 1], bounds->last_sane, bounds->multixact) &&
-          none_future(values, 0, \result.index - 1, bounds->last_sane, bounds->multixact);
-      ensures which: \result.code != PGQ_OK ==>
-          \result.code == (bounds->multixact ? PGQ_DATFROZENXID_FUTURE_MULTI : PGQ_DATFROZENXID_FUTURE_XID);
-      ensures kept: \result.code != PGQ_OK ==> *minimum == \old(*minimum); */
 pgq_status pgq_datfrozenxid_min_frozen_scan(const uint32_t values[], size_t n,
                                             const pgq_datfrozenxid_bounds *bounds, uint32_t *minimum)
 {
@@ -64,9 +44,6 @@ pgq_status pgq_datfrozenxid_min_frozen_strided_scan(const pgq_datfrozenxid_rows 
     return status;
 }
 
-/*@ assigns \nothing;
-    ensures \result <==> stored != minimum &&
-            (before(stored, minimum, multixact) || before(last_sane, stored, multixact)); */
 static bool need_update(uint32_t stored, uint32_t minimum, uint32_t last_sane, bool multixact)
 {
     return stored != minimum &&

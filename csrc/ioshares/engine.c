@@ -74,7 +74,7 @@ bool pgq_ioshares_engine_is_over(const pgq_ioshares_engine *e, pgq_ioshares_io *
 
 /*
  * From here on the request may be gone: a wake-up is then one for no reason. The exchange releases what was written to it;
- * of who waits only the word itself is read (spec/ioshares/DoneOrders.tla).
+ * of who waits only the word itself is read (spec/ioshares/Litmus.tla).
  */
 static void tell(pgq_ioshares_io *io)
 {

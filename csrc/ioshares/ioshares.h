@@ -168,7 +168,7 @@ pgq_status pgq_ioshares_next(pgq_ioshares *scheduler, pgq_ioshares_request *requ
 
 /*
  * The device has done a request of the class, well or not. latency: since next() gave it, in ns; more than 2^40 counts as
- * 2^40, and so does what a clock that goes backwards makes of a difference. Requests of a class are not told apart: one that
+ * 2^40, and so does what a clock that goes backwards makes of a difference. Requests of a class are not distinguished: one that
  * is reported twice counts for another one of the class that is in flight, if there is any. Refused: PGQ_NULL;
  * PGQ_IOSHARES_CLASS; PGQ_IOSHARES_NOT_IN_FLIGHT if none of the class is in flight, with the class as index.
  */
@@ -207,7 +207,7 @@ pgq_status pgq_ioshares_look(const pgq_ioshares *scheduler, pgq_ioshares_state *
  * engine does not notice. After that it may be used again; the members from done on are the engine's, and set anew.
  *
  * did: bytes that were read or written. error: 0, errno, EIO if the file ends before, or ECANCELED if it was taken back; if
- * did is more than 0, a part was done. The times are of CLOCK_MONOTONIC, in ns: submitted, gone to the file, ended; the latency that the scheduler is told
+ * did is more than 0, a part was done. The times are of CLOCK_MONOTONIC, in ns: submitted, gone to the file, ended; the latency that the scheduler gets
  * is from the second to the third. done: 1 once it has ended; other values are the engine's own.
  */
 typedef struct pgq_ioshares_io {

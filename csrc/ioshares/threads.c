@@ -38,7 +38,7 @@ static void perform(threads *t, pgq_ioshares_io *io)
     pgq_ioshares_engine_done(&t->head, io);
 }
 
-/* Ends when it is told to and nothing waits. */
+/* Ends when it must and nothing waits. */
 static void *work(void *argument)
 {
     threads *t = argument;

@@ -237,7 +237,7 @@ static void sleep_until_something_can_be_done(uring *u, bool must_hear)
         eventfd_read(u->bell, &u->rings);
 }
 
-/* Ends when it is told to and nothing is in flight: then nothing waits, since the limit is at least one. */
+/* Ends when it must and nothing is in flight: then nothing waits, since the limit is at least one. */
 static void *reap(void *argument)
 {
     uring *u = argument;

@@ -84,7 +84,7 @@ typedef struct pgq_prefetch_event {
 } pgq_prefetch_event;
 
 /*
- * What is asked of the WAL and of the storage, and what is told. All get `arg`. None may call a function on the same
+ * What is asked of the WAL and of the storage, and what is reported. All get `arg`. None may call a function on the same
  * prefetcher.
  */
 typedef struct pgq_prefetch_world {
@@ -301,7 +301,7 @@ typedef struct pgq_prefetch_step {
     uint32_t access; /* from 0 */
 } pgq_prefetch_step;
 
-/* The engine's system calls, for who wants to stand between. A NULL member: the system's own. */
+/* The engine's system calls, for a caller that stands between. A NULL member: the system's own. */
 typedef struct pgq_prefetch_io {
     void *arg;
     /* As pread: the bytes read, 0 at the end of the file, or -errno. nowait: -EAGAIN rather than wait for a device. */

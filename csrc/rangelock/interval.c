@@ -52,7 +52,7 @@ static void wake_all(wakes *w)
 
 /*
  * Says how a wait has ended. From now on its owner may go, and the hold with it. It releases what the owner, who has no mutex,
- * reads next; nothing is read here that would have to be acquired (spec/rangelock/StateOrders.tla).
+ * reads next; nothing is read here that would have to be acquired (spec/rangelock/Litmus.tla).
  */
 static void tell(node *x, uint32_t state, wakes *w)
 {
@@ -314,7 +314,7 @@ static pgq_status how_it_ended(node *x, uint32_t state)
 {
     if (state == HELD)
         return accepted();
-    /* Who was cancelled is told once. */
+    /* A cancellation is returned once. */
     if (state > AWAITED && change_state(x, &state, IDLE))
         return refused((pgq_code)state, 0);
     return refused(PGQ_RANGELOCK_NOT_WAITING, 0);

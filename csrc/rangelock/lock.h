@@ -44,7 +44,7 @@ struct pgq_rangelock {
 
 /*
  * Whoever reads a state sees what was written before it was set: what the range protects, and the hold's own fields. Only who
- * reads a state as it changes it may do without (spec/rangelock/StateOrders.tla).
+ * reads a state as it changes it may do without (spec/rangelock/Litmus.tla).
  */
 static inline uint32_t state_of(const pgq_rangelock_hold *hold)
 {

@@ -40,8 +40,8 @@ typedef enum pgq_rangelock_mode { PGQ_RANGELOCK_SHARED = 0, PGQ_RANGELOCK_EXCLUS
  * gives back, what has ended.
  *
  * One thread at a time asks with a hold, and one waits with it. Other threads may meanwhile cancel it, ask whether it is
- * held, and release what was granted (`rwlock` excepted). If several release it at once, one of them does; the others are
- * told PGQ_RANGELOCK_NOT_HELD at once, perhaps before that one has returned.
+ * held, and release what was granted (`rwlock` excepted). If several release it at once, one of them does; the others get
+ * PGQ_RANGELOCK_NOT_HELD at once, perhaps before that one has returned.
  *
  * A wait ends by a grant, a cancellation or its time limit, and by nothing else. A signal handler that returns does not
  * end it. One that does not return (longjmp), or a thread that is killed while it waits, would leave a request in the lock
@@ -71,8 +71,8 @@ typedef struct pgq_rangelock_hold {
 typedef pgq_status (*pgq_rangelock_fn)(int fd, pgq_rangelock **lock);
 
 /*
- * rwlock   one pthread_rwlock for the file; writers that wait go before readers that come. Who locks must also unlock. A
- *          thread that asks again while it holds the file exclusively is told PGQ_RANGELOCK_BUSY, at once. The baseline.
+ * rwlock   one pthread_rwlock for the file; writers that wait go before readers that come. The thread that locks must also unlock. A
+ *          thread that asks again while it holds the file exclusively gets PGQ_RANGELOCK_BUSY, at once. The baseline.
  * ofd      the kernel's own: open file description locks of fcntl(2), each request in a description of its own, kept for
  *          the next one. Waiting with a time limit tries again every 100 us. Not first come, first served.
  * interval ours: one short mutex, two balanced trees of ranges, a futex for each request that waits. Who comes while nobody
@@ -142,8 +142,8 @@ pgq_status pgq_rangelock_request(pgq_rangelock *lock, pgq_rangelock_hold *hold, 
  * Waits for what was requested, for so many nanoseconds (UINT64_MAX: for ever). Returns as pgq_rangelock_lock_for; PGQ_OK
  * again if it is held already; PGQ_RANGELOCK_NOT_WAITING if the hold is idle, or in another lock;
  * PGQ_RANGELOCK_IN_USE, at once, if another thread waits with this hold, by this call or by pgq_rangelock_lock. After
- * PGQ_RANGELOCK_TIMEOUT and PGQ_RANGELOCK_CANCELLED the hold is idle: each is told once. If the other thread has been
- * cancelled, and has not looked yet, this call may be told in its place: the other one gets PGQ_RANGELOCK_NOT_WAITING.
+ * PGQ_RANGELOCK_TIMEOUT and PGQ_RANGELOCK_CANCELLED the hold is idle: each is returned once. If the other thread has been
+ * cancelled, and has not looked yet, this call may return that in its place: the other one gets PGQ_RANGELOCK_NOT_WAITING.
  */
 pgq_status pgq_rangelock_wait(pgq_rangelock *lock, pgq_rangelock_hold *hold, uint64_t nanoseconds);
 

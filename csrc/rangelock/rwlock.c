@@ -31,7 +31,7 @@ static pgq_status acquire(pgq_rangelock *lock, pgq_rangelock_hold *hold, uint64_
 {
     int error = take(of(lock), hold->exclusive, nanoseconds);
 
-    /* EDEADLK, too, is told as busy: the thread itself holds the file. */
+    /* EDEADLK, too, is returned as busy: the thread itself holds the file. */
     if (error != 0)
         return refused(error == ETIMEDOUT ? PGQ_RANGELOCK_TIMEOUT : PGQ_RANGELOCK_BUSY, 0);
     set_lock(hold, lock);

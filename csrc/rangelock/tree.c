@@ -97,7 +97,7 @@ node *pgq_rangelock_tree_insert(node *tree, node *x)
         set_right(x, NULL);
         return x;
     }
-    /* Tickets differ: two of one place could not be told apart later. */
+    /* Tickets differ: two of one place could not be distinguished later. */
     HOLDS(precedes(x, tree) || precedes(tree, x));
     if (precedes(x, tree))
         set_left(tree, pgq_rangelock_tree_insert(tree->left, x));

@@ -54,22 +54,6 @@ pgq_status pgq_snapbuild_purge_full_memmove(pgq_snapbuild_committed_full *commit
 }
 
 /* One lower bound; the head moves, and pgq_snapbuild_insert_full takes the space back when it needs it. */
-/*@ requires given_full(committed);
-    assigns committed->xcnt, committed->head;
-    ensures code: \result.code == \old(full_fault(committed));
-    ensures fewer: \old(full_fault(committed)) == PGQ_OK ==> 0 <= committed->xcnt <= \old(committed->xcnt);
-    behavior idle:
-      assumes full_fault(committed) != PGQ_OK || (uint32_t)full_xmin < FIRST_NORMAL_XID || committed->xcnt == 0;
-      assigns \nothing;
-    behavior purge:
-      assumes full_fault(committed) == PGQ_OK && (uint32_t)full_xmin >= FIRST_NORMAL_XID && committed->xcnt > 0;
-      assumes \forall integer i, j; 0 <= i <= j < committed->xcnt ==>
-          committed->fxip[committed->head + i] <= committed->fxip[committed->head + j];
-      ensures head: committed->head == (committed->xcnt == 0 ? 0 : \old(committed->head + committed->xcnt) - committed->xcnt);
-      ensures gone: committed->xcnt < \old(committed->xcnt) ==>
-          \at(committed->fxip[committed->head + committed->xcnt - \at(committed->xcnt, Post) - 1], Pre) < full_xmin;
-      ensures staying: committed->xcnt > 0 ==>
-          full_xmin <= \at(committed->fxip[committed->head + committed->xcnt - \at(committed->xcnt, Post)], Pre); */
 pgq_status pgq_snapbuild_purge_full_lazy_head(pgq_snapbuild_committed_full *committed, uint64_t full_xmin)
 {
     pgq_code code = committed_full_fault(committed);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: PostgreSQL */
-/* The variants of the kind purge_full; pgquern.h has the contract. */
+/* The variants of the kind purge_full; snapbuild.h has the contract. */
 #ifndef PGQUERN_SNAPBUILD_FULL_H
 #define PGQUERN_SNAPBUILD_FULL_H
 

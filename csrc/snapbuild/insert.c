@@ -9,64 +9,21 @@
 
 enum { FEW = 8 };
 
-/*@ predicate all_normal{L}(uint32_t *batch, integer m) =
-        \forall integer i; 0 <= i < m ==> batch[i] >= FIRST_NORMAL_XID;
-
-    // What a caller owes: an array with its space, and a batch in memory of its own.
-    predicate given_batch{L}(pgq_snapbuild_committed *c, uint32_t *batch, integer m) =
-        m <= UINT32_MAX && (batch == \null || \valid_read(batch + (0 .. m - 1))) && (c == \null || (\valid(c) &&
-            (fault(c) == PGQ_OK ==> \valid(c->xip + (0 .. c->xcnt_space - 1)) &&
-                \separated(c, c->xip + (0 .. c->xcnt_space - 1), batch + (0 .. m - 1)))));
-
-    // The answer: what is wrong with the array, the first permanent XID of the batch, or whether the batch has room.
-    logic integer batch_fault{L}(pgq_snapbuild_committed *c, uint32_t *batch, integer m) =
-        fault(c) == PGQ_OK && batch == \null && m > 0 ? PGQ_NULL : fault(c);
-    predicate answer{L}(pgq_snapbuild_committed *c, uint32_t *batch, integer m, integer code, integer index) =
-        batch_fault(c, batch, m) != PGQ_OK ? code == batch_fault(c, batch, m) && index == 0
-        : all_normal(batch, m) ? code == (m <= c->xcnt_space - c->xcnt ? PGQ_OK : PGQ_SNAPBUILD_CAPACITY) && index == 0
-        : code == PGQ_SNAPBUILD_XID_PERMANENT && 1 <= index <= m && batch[index - 1] < FIRST_NORMAL_XID &&
-          all_normal(batch, index - 1);
-
-    // From L to M, m XIDs of the batch went behind the array, in their order; it claims no order then.
-    predicate appended{L, M}(pgq_snapbuild_committed *c, uint32_t *batch, integer m) =
-        \at(c->xcnt, M) == \at(c->xcnt, L) + m &&
-        (\at(c->sorted, M) != 0 <==> (\at(c->sorted, L) != 0 && m == 0)) &&
-        \forall integer i; 0 <= i < m ==> \at(c->xip[\at(c->xcnt, L) + i], M) == \at(batch[i], L);
-*/
-
 /* Not XID by XID: the end of so short a loop is mispredicted, which costs more than all else for a small batch. */
-/*@ requires \valid_read(batch + (0 .. m - 1));
-    assigns \nothing;
-    ensures \result <==> !all_normal(batch, m); */
 static inline bool has_permanent(const uint32_t batch[], size_t m)
 {
     bool permanent = false;
     size_t i = 0;
 
-    /*@ loop assigns i, permanent;
-        loop invariant within: 0 <= i <= m;
-        loop invariant found: permanent <==> !all_normal(batch, i);
-        loop variant m - i; */
     for (; m - i >= 8; i += 8)
 #pragma GCC unroll 8
-        /*@ loop assigns k, permanent;
-            loop invariant within: 0 <= k <= 8;
-            loop invariant found: permanent <==> !all_normal(batch, i + k);
-            loop variant 8 - k; */
         for (size_t k = 0; k < 8; k++)
             permanent |= !xid_is_normal(batch[i + k]);
-    /*@ loop assigns i, permanent;
-        loop invariant within: 0 <= i <= m;
-        loop invariant found: permanent <==> !all_normal(batch, i);
-        loop variant m - i; */
     for (; i < m; i++)
         permanent |= !xid_is_normal(batch[i]);
     return permanent;
 }
 
-/*@ requires given_batch(committed, batch, m);
-    assigns \nothing;
-    ensures answer: answer(committed, batch, m, \result.code, \result.index); */
 static pgq_status check(const pgq_snapbuild_committed *committed, const uint32_t batch[], size_t m)
 {
     pgq_code code = committed_fault(committed);
@@ -76,10 +33,6 @@ static pgq_status check(const pgq_snapbuild_committed *committed, const uint32_t
     if (code != PGQ_OK)
         return refused(code, 0);
     if (has_permanent(batch, m))
-        /*@ loop assigns i;
-            loop invariant within: 0 <= i <= m;
-            loop invariant normal: all_normal(batch, i);
-            loop variant m - i; */
         for (size_t i = 0; i < m; i++)
             if (!xid_is_normal(batch[i]))
                 return refused(PGQ_SNAPBUILD_XID_PERMANENT, i + 1);
@@ -107,12 +60,6 @@ static inline void store_few(uint32_t *to, const uint32_t *from, size_t m)
     }
 }
 
-/*@ requires m <= UINT32_MAX;
-    requires m > 0 ==> \valid(committed) && committed->xcnt <= XCNT_MAX &&
-        \valid(committed->xip + (committed->xcnt .. committed->xcnt + m - 1)) && \valid_read(batch + (0 .. m - 1)) &&
-        \separated(committed, committed->xip + (committed->xcnt .. committed->xcnt + m - 1), batch + (0 .. m - 1));
-    assigns committed->xcnt, committed->sorted, committed->xip[committed->xcnt .. committed->xcnt + m - 1];
-    ensures added: appended{Pre, Post}(committed, batch, m); */
 static void append(pgq_snapbuild_committed *committed, const uint32_t batch[], size_t m)
 {
     if (m == 0)
@@ -148,11 +95,6 @@ static void merge(pgq_snapbuild_committed *committed, uint32_t batch[], size_t m
     committed->xcnt = merge_batch32(committed->xip, committed->xcnt, batch, m);
 }
 
-/*@ requires given_batch(committed, batch, m);
-    assigns committed->xcnt, committed->sorted, committed->xip[committed->xcnt .. committed->xcnt + m - 1];
-    ensures answer: answer{Pre}(committed, batch, m, \result.code, \result.index);
-    ensures added: \result.code == PGQ_OK ==> appended{Pre, Post}(committed, batch, m);
-    ensures kept: \result.code != PGQ_OK && committed != \null ==> appended{Pre, Post}(committed, batch, 0); */
 static inline pgq_status check_and_append(pgq_snapbuild_committed *committed, const uint32_t batch[],
                                           size_t m)
 {
@@ -164,11 +106,6 @@ static inline pgq_status check_and_append(pgq_snapbuild_committed *committed, co
 }
 
 /* Upstream. */
-/*@ requires given_batch(committed, batch, m);
-    assigns committed->xcnt, committed->sorted, committed->xip[committed->xcnt .. committed->xcnt + m - 1];
-    ensures answer: answer{Pre}(committed, batch, m, \result.code, \result.index);
-    ensures added: \result.code == PGQ_OK ==> appended{Pre, Post}(committed, batch, m);
-    ensures kept: \result.code != PGQ_OK && committed != \null ==> appended{Pre, Post}(committed, batch, 0); */
 pgq_status pgq_snapbuild_insert_append(pgq_snapbuild_committed *committed, uint32_t batch[], size_t m,
                                        bool consistent)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: PostgreSQL */
-/* The variants of the kind insert; pgquern.h has the contract. */
+/* The variants of the kind insert; snapbuild.h has the contract. */
 #ifndef PGQUERN_SNAPBUILD_INSERT_H
 #define PGQUERN_SNAPBUILD_INSERT_H
 

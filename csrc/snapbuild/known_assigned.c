@@ -15,7 +15,7 @@ enum {
 
 /*
  * Readers may run while the array grows: all entries below the head that they load have been written. So the load acquires and
- * the store releases (spec/snapbuild/HeadOrders.tla).
+ * the store releases (spec/snapbuild/Litmus.tla).
  */
 static size_t head_acquire(const pgq_snapbuild_known_assigned *known)
 {

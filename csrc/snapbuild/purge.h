@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: PostgreSQL */
-/* The variants of the kinds purge and purge_sorted; pgquern.h has the contract. */
+/* The variants of the kinds purge and purge_sorted; snapbuild.h has the contract. */
 #ifndef PGQUERN_SNAPBUILD_PURGE_H
 #define PGQUERN_SNAPBUILD_PURGE_H
 
@@ -19,22 +19,10 @@ pgq_status pgq_snapbuild_purge_sorted_scalar(pgq_snapbuild_committed *committed,
  * Moves the survivors of from[0 .. n) to to[0 ..), without a branch on the data, and returns their number. `to` may be
  * `from`, or lie below it. SIMD kernels use this for what does not fill a vector.
  */
-/*@ requires \base_addr(to) == \base_addr(from) && to <= from && \valid(to + (0 .. from - to + n - 1));
-    assigns to[0 .. n - 1];
-    ensures count: \result == staying{Pre}(from, n, xmin);
-    ensures order: slid{Pre, Post}(to, from, n, xmin); */
 static inline size_t slide_survivors(uint32_t *to, const uint32_t *from, size_t n, uint32_t xmin)
 {
     size_t kept = 0;
 
-    /*@ loop assigns i, kept, to[0 .. n - 1];
-        loop invariant within: 0 <= kept <= i <= n;
-        loop invariant count: kept == staying{Pre}(from, i, xmin);
-        loop invariant below: \forall integer k; 0 <= k < i && !precedes(\at(from[k], Pre), xmin) ==>
-            0 <= staying{Pre}(from, k, xmin) < kept;
-        loop invariant order: slid{Pre, Here}(to, from, i, xmin);
-        loop invariant ahead: \forall integer k; i <= k < n ==> from[k] == \at(from[k], Pre);
-        loop variant n - i; */
     for (size_t i = 0; i < n; i++) {
         uint32_t x = from[i];
 

@@ -18,12 +18,6 @@ enum { LONG = 1 << 16 };
  * (interpolation search: Perl, Itai and Avni, Communications of the ACM 21, 1978). The array is first cut into eighths. The
  * density is that of the eighth above the boundary's, since XIDs that change a catalog are not spread evenly.
  */
-/*@ requires n <= XCNT_MAX && \valid_read(a + (0 .. n - 1));
-    assigns \nothing;
-    ensures within: 0 <= \result <= n;
-    behavior sorted:
-      assumes \forall integer i, j; 0 <= i <= j < n ==> a[i] <= a[j];
-      ensures first: (0 < \result ==> a[\result - 1] < past) && (\result < n ==> past <= a[\result]); */
 static size_t gap_start(const uint32_t *a, size_t n, uint32_t past, uint32_t xmin)
 {
     size_t step = n / 8, below, from;
@@ -33,11 +27,9 @@ static size_t gap_start(const uint32_t *a, size_t n, uint32_t past, uint32_t xmi
     if (n < LONG)
         return lower_bound32(a, n, past);
     below = count_below32(a, step, 7, past);
-    /*@ assert apart: 0 <= below * step && 0 <= (7 - below) * step && 8 * step <= n; */
     from = below * step;
     if (below == 7)
         return from + lower_bound32(a + from, n - from, past);
-    /*@ assert inner: 0 <= (6 - below) * step; */
     known = a[from + step - 1];
     next = a[from + 2 * step - 1];
     /* Both factors are below 2^32. The divisor is not 0, not even in an array that is not sorted. */
@@ -45,52 +37,12 @@ static size_t gap_start(const uint32_t *a, size_t n, uint32_t past, uint32_t xmi
     return from + lower_bound_near32(a + from, step, past, back < step ? step - 1 - back : 0);
 }
 
-/* a[from .. end) moves down to a[to ..). The contract is what C says of memmove. */
-/*@ requires to <= from <= end <= XCNT_MAX && \valid(a + (0 .. end - 1));
-    assigns a[to .. to + end - from - 1];
-    ensures \forall integer i; from <= i < end ==> a[to + i - from] == \old(a[i]); */
+/* a[from .. end) moves down to a[to ..). */
 static inline void move_down(uint32_t *a, size_t to, size_t from, size_t end)
 {
     memmove(a + to, a + from, (end - from) * sizeof(uint32_t));
 }
 
-/*@ // How many of the first k places lie in [first, last).
-    logic integer inside(integer k, integer first, integer last) = k < first ? 0 : (k < last ? k : last) - first;
-
-    // Of n XIDs, those that stay are those of [first, last); or, if not `stay`, the others are.
-    predicate parted{L}(uint32_t *xip, integer n, integer first, integer last, uint32_t xmin, integer stay) =
-        \forall integer i; 0 <= i < n ==> (precedes(xip[i], xmin) <==> (first <= i < last ? stay == 0 : stay != 0));
-*/
-/*@ ghost
-    /@ requires first <= last <= n && \valid_read(xip + (0 .. n - 1));
-       assigns \nothing;
-       behavior parted:
-         assumes parted(xip, n, first, last, xmin, stay);
-         ensures \forall integer k; 0 <= k <= n ==>
-           staying(xip, k, xmin) == (stay != 0 ? inside(k, first, last) : k - inside(k, first, last)); @/
-    static void count_parted(const uint32_t *xip, size_t n, size_t first, size_t last, uint32_t xmin, int stay)
-    {
-        /@ loop assigns i;
-           loop invariant within: 0 <= i <= n;
-           for parted: loop invariant count: \forall integer k; 0 <= k <= i ==>
-             staying(xip, k, xmin) == (stay != 0 ? inside(k, first, last) : k - inside(k, first, last));
-           loop variant n - i; @/
-        for (size_t i = 0; i < n; i++) ;
-    } */
-
-/*@ requires given(committed);
-    assigns committed->xcnt, committed->xip[0 .. committed->xcnt - 1];
-    ensures code: \result.code == \old(fault(committed) != PGQ_OK || committed->sorted ? fault(committed)
-                                                                                      : PGQ_SNAPBUILD_UNSORTED);
-    ensures fewer: \old(fault(committed)) == PGQ_OK ==> 0 <= committed->xcnt <= \old(committed->xcnt);
-    behavior idle:
-      assumes fault(committed) != PGQ_OK || !committed->sorted || xmin < FIRST_NORMAL_XID;
-      assigns \nothing;
-    behavior purge:
-      assumes fault(committed) == PGQ_OK && committed->sorted && xmin >= FIRST_NORMAL_XID;
-      assumes \forall integer i, j; 0 <= i <= j < committed->xcnt ==> committed->xip[i] <= committed->xip[j];
-      ensures count: committed->xcnt == staying{Pre}(committed->xip, \old(committed->xcnt), xmin);
-      ensures order: slid{Pre, Post}(committed->xip, committed->xip, \old(committed->xcnt), xmin); */
 pgq_status pgq_snapbuild_purge_sorted_scalar(pgq_snapbuild_committed *committed, uint32_t xmin)
 {
     pgq_code code = committed_fault(committed);
@@ -112,12 +64,8 @@ pgq_status pgq_snapbuild_purge_sorted_scalar(pgq_snapbuild_committed *committed,
         last = xip[n - 1] < past ? n : lower_bound32(xip, n, past);
         if (last < first) /* in an array that is not sorted */
             last = first;
-        /*@ for purge: assert parted: parted(xip, n, first, last, xmin, 1); */
-        /*@ ghost count_parted(xip, n, first, last, xmin, 1); */
         if (first > 0)
             move_down(xip, 0, first, last);
-        /*@ for purge: assert order: slid{Pre, Here}(xip, xip, n, xmin); */
-        /*@ for purge: assert count: staying{Pre}(xip, n, xmin) == last - first; */
         committed->xcnt = last - first;
     } else {
         /*
@@ -127,18 +75,11 @@ pgq_status pgq_snapbuild_purge_sorted_scalar(pgq_snapbuild_committed *committed,
          */
         first = gap_start(xip, n, past, xmin);
         if (first == n || xip[first] >= xmin) {
-            /*@ for purge: assert parted: parted(xip, n, first, first, xmin, 0); */
-            /*@ ghost count_parted(xip, n, first, first, xmin, 0); */
-            /*@ for purge: assert count: staying{Pre}(xip, n, xmin) == n; */
             return accepted();
         }
         last = lower_bound32(xip, n, xmin);
         last = last < first ? first : last;
-        /*@ for purge: assert parted: parted(xip, n, first, last, xmin, 0); */
-        /*@ ghost count_parted(xip, n, first, last, xmin, 0); */
         move_down(xip, first, last, n);
-        /*@ for purge: assert order: slid{Pre, Here}(xip, xip, n, xmin); */
-        /*@ for purge: assert count: staying{Pre}(xip, n, xmin) == n - (last - first); */
         committed->xcnt = n - (last - first);
     }
     return accepted();

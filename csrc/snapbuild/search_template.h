@@ -5,24 +5,11 @@
  */
 
 /* How many of a[step - 1], a[2 * step - 1], ..., a[n * step - 1] are below x? */
-/*@ requires n <= 15 && 0 < step <= SIZE_MAX / 32 && \valid_read(a + (0 .. n * step - 1));
-    assigns \nothing;
-    ensures within: 0 <= \result <= n;
-    behavior sorted:
-      assumes \forall integer i, j; 0 <= i <= j < n * step ==> a[i] <= a[j];
-      ensures before: 0 < \result ==> a[\result * step - 1] < x;
-      ensures after: \result < n ==> x <= a[\result * step + step - 1]; */
 static inline size_t SIZED(count_below)(const ELEMENT *a, size_t step, size_t n, ELEMENT x)
 {
     size_t below = 0;
 
-    /*@ loop assigns k, below;
-        loop invariant within: 0 <= below < k <= n + 1;
-        for sorted: loop invariant before: 0 < below ==> a[below * step - 1] < x;
-        for sorted: loop invariant after: below + 1 < k ==> x <= a[below * step + step - 1];
-        loop variant n - k; */
     for (size_t k = 1; k <= n; k++) {
-        /*@ assert apart: 0 <= (k - 1 - below) * step && 0 <= (n - k) * step; */
         below += a[k * step - 1] < x;
     }
     return below;
@@ -33,29 +20,14 @@ static inline size_t SIZED(count_below)(const ELEMENT *a, size_t step, size_t n,
  * depends on n alone. Each step cuts the array into eight parts. Its seven probes do not wait for each other, so they cost
  * the time of one cache miss; a binary search would wait for three, one after the other.
  */
-/*@ requires n <= SIZE_MAX / sizeof(ELEMENT) && \valid_read(a + (0 .. n - 1));
-    assigns \nothing;
-    ensures within: 0 <= \result <= n;
-    behavior sorted:
-      assumes \forall integer i, j; 0 <= i <= j < n ==> a[i] <= a[j];
-      ensures before: \forall integer i; 0 <= i < \result ==> a[i] < x;
-      ensures first: (0 < \result ==> a[\result - 1] < x) && (\result < n ==> x <= a[\result]); */
 static inline size_t SIZED(lower_bound)(const ELEMENT *a, size_t n, ELEMENT x)
 {
     const ELEMENT *base = a;
 
     /* The answer lies in [base - a, base - a + n]. */
-    /*@ ghost size_t from = 0; */
-    /*@ loop assigns base, n, from;
-        loop invariant place: base == a + from && 0 <= n && 0 <= from && from + n <= \at(n, Pre);
-        for sorted: loop invariant before: 0 < from ==> a[from - 1] < x;
-        for sorted: loop invariant after: from + n < \at(n, Pre) ==> x <= a[from + n];
-        loop variant n; */
     while (n >= 16) {
         size_t step = n / 8, below = SIZED(count_below)(base, step, 7, x);
 
-        /*@ assert apart: 0 <= below * step && 0 <= (7 - below) * step && 8 * step <= n; */
-        /*@ ghost from += below * step; */
         base += below * step;
         n -= 7 * step;
     }
@@ -63,21 +35,10 @@ static inline size_t SIZED(lower_bound)(const ELEMENT *a, size_t n, ELEMENT x)
 }
 
 /* The same, but it searches from the end in doubling steps: O(log d) for an answer d before the end. */
-/*@ requires n <= SIZE_MAX / sizeof(ELEMENT) && \valid_read(a + (0 .. n - 1));
-    assigns \nothing;
-    ensures within: 0 <= \result <= n;
-    behavior sorted:
-      assumes \forall integer i, j; 0 <= i <= j < n ==> a[i] <= a[j];
-      ensures before: \forall integer i; 0 <= i < \result ==> a[i] < x;
-      ensures first: (0 < \result ==> a[\result - 1] < x) && (\result < n ==> x <= a[\result]); */
 static inline size_t SIZED(gallop_down)(const ELEMENT *a, size_t n, ELEMENT x)
 {
     size_t step = 1, from;
 
-    /*@ loop assigns n, step;
-        loop invariant within: 0 <= n <= \at(n, Pre) && 1 <= step <= 2 * \at(n, Pre) + 1;
-        for sorted: loop invariant after: n < \at(n, Pre) ==> x <= a[n];
-        loop variant n; */
     while (step <= n && a[n - step] >= x) {
         n -= step;
         step *= 2;

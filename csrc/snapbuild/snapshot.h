@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: PostgreSQL */
-/* The variants of the kind snapshot; pgquern.h has the contract. */
+/* The variants of the kind snapshot; snapbuild.h has the contract. */
 #ifndef PGQUERN_SNAPBUILD_SNAPSHOT_H
 #define PGQUERN_SNAPBUILD_SNAPSHOT_H
 

@@ -7,7 +7,7 @@
  * `map` is held. So who works on a file marks first what all others must leave alone, under `map`, and takes the mark away under `map`:
  *
  * - A load reads pages of a block (reads.c). It is in `loads` for all to see. Its frames are neither free nor in the table: it
- *   alone touches their bytes. Who wants one of its pages waits for it, and a write to one tells it that it is old.
+ *   alone touches their bytes. A thread that needs one of its pages waits for it, and a write to one tells it that it is old.
  * - A frame is `leaving` while its page is written to the SSD (room.c). It stays in the table, and is read and written as before,
  *   but it is no victim: it is in no queue of the policy. What is written to the SSD is a copy.
  * - A slot has `users`: those who read it, or the one that writes it. Meanwhile nobody else writes it. A slot that is written is

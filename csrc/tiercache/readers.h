@@ -5,7 +5,7 @@
  * the bytes stay, until the reader has gone. So a reader may find the frame in any way, even in a table that is being changed.
  *
  * Who is about to change name or bytes has `map`, and closes the frame: from then on nobody pins it. If there are pins, he sleeps until
- * the last one goes. While he sleeps the frame stays closed, and who wants its page copies it under `map`: so he waits for copies that
+ * the last one goes. While he sleeps the frame stays closed, and a thread that needs its page copies it under `map`: so he waits for copies that
  * have begun, and for no others. A free frame has no name. Readers that have come too late may pin it, and go.
  *
  * No wake-up is lost. Pins and CLOSED are one word: of a reader that goes and one who closes, one is first, and the other one sees it.

@@ -6,7 +6,7 @@
  * to neighbouring slots, as one, would save 5 % of the requests on a server's trace, and 21 and 28 % on two made ones, be the slots
  * handed out in ascending order or not. And a dirty victim is not passed over for a clean page near it. With the next eight looked
  * at, one call in two to four that waited for a write-back still does; but hits on the server's trace were up to 6 points fewer, or
- * up to 5 more. `make bench-cleaning` counts this; bench/figures/cleaning has the tables.
+ * up to 5 more. bench/README.md has what was counted.
  */
 #include "tiercache/internal.h"
 
@@ -132,7 +132,7 @@ static bool goes_to_ssd(const pgq_tiercache *c, const making *m, uint32_t frame)
 /*
  * The next victim. If pages are doomed: of the first LOOKS of them, for a cleaner the first one that needs a write, and for others, who
  * wait, the first one that needs none; or else the first of all. If a cleaner does not keep up, that takes away nearly all waits for a
- * write-back without an SSD, and half of them with one, beside the order in which they were doomed (`make bench-cleaning`).
+ * write-back without an SSD, and half of them with one, beside the order in which they were doomed (bench/README.md).
  */
 static uint32_t next_to_leave(pgq_tiercache *c, const making *m)
 {

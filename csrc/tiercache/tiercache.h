@@ -5,7 +5,7 @@
  * storage. The eviction policy is W-TinyLFU with a window that adapts (Einziger, Eytan, Friedman, Manes: "Adaptive Software
  * Cache Management", Middleware 2018; tinylfu.c says what is other): what stays is what was asked for often, so that scans
  * pass, and the window takes what comes in bursts. `lru` is the plain one. S3-FIFO (Yang, Zhang, Qiu, Yue, Rashmi: "FIFO
- * queues are all you need for cache eviction", SOSP 2023), where a hit moves nothing, stands beside it. `make bench-policies`
+ * queues are all you need for cache eviction", SOSP 2023), where a hit moves nothing, stands beside it. `make bench ONLY=policies`
  * shows how far each is from the best, by trace and size.
  *
  * A page that leaves memory enters the SSD if the write to it is likely to pay. A clean one enters if it was asked for twice: both
@@ -126,9 +126,16 @@ typedef struct pgq_tiercache_options {
 
 /*
  * Opens a cache over files, which are copied, and mounts its SSD: slots whose checksum and versions are right are used
- * again, all else is discarded. *cache is for pgq_tiercache_close. All memory is allocated here. Store, control file and
- * SSD belong together by a random id, control file and SSD by a random number of each open. One cache at a time may be
- * open over them; this is not checked.
+ * again, all else is discarded. *cache is for pgq_tiercache_close. Store, control file and SSD
+ * belong together by a random id, control file and SSD by a random number of each open. One cache at a time may be open over
+ * them; this is not checked.
+ *
+ * What it reads and writes: the control file's sector; the store's trailers (24 KiB); the blocks that a write-back before a crash
+ * may have left unsure are read and written again (all blocks, if there were too many to be listed), and the store is synced. Of the
+ * SSD one block; and, if it is this store's, of its last mount, each slot whole: 8.5 or 12 KiB times `slots`, one after another.
+ *
+ * All memory is allocated here. With the default policy that is about 220 bytes for each slot, whether it is in use or not, 8.4 KB for each
+ * frame, and 128 KiB for each block of `batch`.
  *
  * A control file of zeros, or an empty one, is a new one: the store gets an id, unless it has one, and what is on the SSD
  * is not used. The pages of a store without an id are taken as they are. To put an older copy of a store in its place,
@@ -148,7 +155,11 @@ typedef struct pgq_tiercache_options {
 pgq_status pgq_tiercache_open(const pgq_tiercache_files *files, const pgq_tiercache_options *options,
                               pgq_tiercache **cache);
 
-/* Frees the memory. Nothing is written: what was not synced is as after a crash. NULL is allowed. */
+/*
+ * Frees the memory. No other call on the cache may be under way or come later: end the threads that clean, read or write first.
+ * Nothing is written or synced: what no fsync has covered is as after a crash, so call fsync before if it must stay. The files stay
+ * open; they are the caller's. NULL is allowed.
+ */
 void pgq_tiercache_close(pgq_tiercache *cache);
 
 /*
@@ -171,31 +182,34 @@ void pgq_tiercache_close(pgq_tiercache *cache);
  * again by the next fsync.
  *
  * clean: makes room before it is needed, so that a read or write finds a free frame and does not wait for the SSD, or for a
- * write-back. Threads of the caller's call it in a loop, beside the other calls; the cache has none of its own. From the first
- * call on, `frames` frames are to be free (0 to half of the cache's): whenever a page is to come, the policy says which one is to
- * leave in its place, and that one leaves in the next call of clean, in the way in which it would have left; or it stays, if it is
- * used before, and a frame less is free until the next page comes. If none is free then, and none is to leave, the policy chooses
- * anew in the next call. Where too few frames are free, reads and writes make room themselves, as without a cleaner; a read in a
- * sequential scan wants up to 16. Of the eight pages that are to leave first, clean takes one that is to be written, to the SSD or
- * the store, and reads and writes take one that is not, if there is one. `steps`: a call makes so many at most; in each a page
- * leaves, or one write to the SSD, or one write-back of a batch is made, or reads of a page that is to leave end their copies, or,
- * before a write-back, an fsync begins that has waited. So an fsync has one batch of each cleaner at most to wait for. If the SSD
- * cannot take a page, that is no step, and the rest of the call does without the SSD: what is dirty is written back.
- * *pages_left: how many pages are to leave still. If it is not 0, call again at once; otherwise sleep, for less time than it takes
- * to use `frames` frames up. With fewer `frames` than before, and with 0, which ends it, what is to leave already still leaves.
- * Refused: PGQ_TIERCACHE_OPTIONS if `frames` is out of range. Fails with PGQ_TIERCACHE_WRITE_BACK if `frames` is not 0, no frame
- * is free, and no page can leave: all are dirty, and could not be written back when it was tried last; *pages_left is 0. It does
- * not try them again: a write that needs room, an fsync or a write_back does. So a loop of calls makes no requests to a store that
- * fails. A page that cannot be written back, while others leave, does not make it fail: it stays, and the next fsync gives the
- * error.
- * It costs hits, as many as a cache of `frames` fewer frames loses. With LRU this is so for each reference that is not read
- * ahead: such a cache has no page that this one lacks. With the other policies it was so within half a point of hits, on six traces.
- * PostgreSQL's background writer does it otherwise: BgBufferSync (src/backend/storage/buffer/bufmgr.c) writes dirty buffers ahead of
- * those who will need one, as many as it takes them to be of late, bgwriter_lru_maxpages a round at most, and lets all pages stay.
+ * write-back. Threads of the caller's call it in a loop, beside the other calls; the cache has none of its own.
+ *
+ * - `frames`: so many are to be free from the first call on (0 to half of the cache's). With fewer than before, and with 0, which
+ *   ends it, what is to leave already still leaves. Refused: PGQ_TIERCACHE_OPTIONS if it is out of range.
+ * - `steps`: a call makes so many at most. In a step a page leaves; or one write to the SSD is made, or one write-back of a batch; or
+ *   reads of a page that is to leave end their copies; or, before a write-back, an fsync begins that has waited. So an fsync has one
+ *   batch of each cleaner at most to wait for. That the SSD cannot take a page is no step: the rest of the call does without
+ *   the SSD, and what is dirty is written back.
+ * - `*pages_left`: how many pages are to leave still. If it is not 0, call again at once; otherwise sleep, for less time than it takes
+ *   to use `frames` frames up.
+ * - Which page leaves: whenever a page is to come, the policy says which one is to leave in its place. That one leaves in the next call of
+ *   clean, in the way in which it would have left; or it stays, if it is used before, and a frame less is free until the next page
+ *   comes. If none is free then, and none is to leave, the policy chooses anew in the next call.
+ * - Of the eight pages that are to leave first, clean takes one that is to be written, to the SSD or the store. Reads and writes take one that
+ *   is not, if there is one. Where too few frames are free they make room themselves, as without a cleaner; a read in a sequential
+ *   scan needs up to 16.
+ * - Failure: PGQ_TIERCACHE_WRITE_BACK if `frames` is not 0, no frame is free, and no page can leave: all are dirty, and could not be
+ *   written back when it was tried last; *pages_left is 0. It does not try them again: a write that needs room, an fsync or a
+ *   write_back does. So a loop of calls makes no requests to a store that fails. A page that cannot be written back, while
+ *   others leave, does not make it fail: it stays, and the next fsync gives the error.
+ * - Its cost in hits: what a cache of `frames` fewer frames loses. With LRU this is so for each reference that is not read ahead: such a
+ *   cache has no page that this one lacks. With the other policies it was so within half a point of hits, on six traces.
+ * - PostgreSQL's background writer does it otherwise: BgBufferSync (src/backend/storage/buffer/bufmgr.c) writes dirty buffers ahead, as
+ *   many as were needed of late, bgwriter_lru_maxpages a round at most, and lets all pages stay.
  *
  * No lock that other reads or writes need is held while a file is read, written or synced. A read of a page that is in memory takes
- * none: the policy hears of it later, before it is asked next. A write to that page waits until it is copied, and so does who takes its
- * frame to make room; meanwhile other reads of the page copy it under the lock of the maps. Who wants a page that
+ * none: the policy hears of it later, before it is asked next. A write to that page waits until it is copied, and so does a call that
+ * takes its frame to make room; meanwhile other reads of the page copy it under the lock of the maps. A thread that needs a page which
  * another thread is reading waits for that thread alone, if the page comes to memory; if that read fails, each tries by itself. A
  * page on its way to the SSD is read and written in memory. write_back and fsync wait for each other. A read or write waits for
  * them only if it needs room, and only a write-back makes it.
@@ -214,7 +228,7 @@ void pgq_tiercache_close(pgq_tiercache *cache);
  *
  * Not promised: if a power loss comes in the middle of a write-back, and then the SSD is, at the open, as it was at an earlier
  * moment since the write-back before (a copy of it was put back), old contents may come back. An older copy of the same
- * mount is told by its epoch, which stands in the store, too, and becomes durable with the pages. To tell this copy as well,
+ * mount is detected by its epoch, which stands in the store, too, and becomes durable with the pages. To detect this copy as well,
  * each write-back that takes something off the SSD would have to sync the store once more, before it writes the pages.
  */
 pgq_status pgq_tiercache_read(pgq_tiercache *cache, uint64_t page, void *contents);

@@ -3,9 +3,10 @@
 
 The audit fails on: a .v that _CoqProject does not list (or a listed one that is not there), a source that admits or
 assumes something, a required theorem that is missing or has no English sentence of its own over it, a subject without
-witnesses, a theorem whose premises no witness meets, a statement, a set of assumptions or a definition behind a
-statement that differs from the golden files, a function that the extracted programs have from OCaml and that is on no
-list, C that is not what its program prints, and anything that coqchk finds wrong with the compiled files.
+witnesses, a theorem whose premises no witness meets, one that rests on an assumption, a sentence, a statement or a
+definition behind it that is not what required-theorems.txt has a hash of, a function that the extracted programs have
+from OCaml and that is on no list, C that is not what its program prints, and anything that coqchk finds wrong with the
+compiled files.
 
 Writes build/results/proof/STEM.json. Exit code 0 only if everything passed.
 """
@@ -18,11 +19,10 @@ from pathlib import Path
 import click
 from rich.console import Console
 
-from proofs.audit import coq, golden, printed
+from proofs.audit import coq, hashes, printed
 from proofs.audit.sources import (
     Audit,
     Theorem,
-    check_readme,
     check_sources,
     check_statements,
     listed_sources,
@@ -41,21 +41,26 @@ def audit_compiled(
     source: Path,
     build: Path,
     audit: Audit,
-    theorems: Sequence[Theorem],
+    sentences: Mapping[Theorem, str],
     files: Sequence[str],
     *,
     stem: str,
     accept: bool,
 ) -> dict[str, str]:
-    """What Coq says of each theorem; the golden files compared, coqchk asked."""
+    """What Coq says of each theorem that has a sentence; the hashes compared, coqchk asked."""
+    theorems = list(sentences)
     said = coq.print_assumptions(build, theorems)
-    golden.check_closed(said, audit)
+    hashes.check_closed(said, audit)
     coq.check_witnesses(build, theorems, witnessed(source, theorems), outer_only(source), audit)
     lists = [printed.list_of(file) for file in files if file.endswith(f"/{printed.GENERATED}")]
     terms = coq.terms(build, theorems, audit, others=lists)
     printed.check_programs(terms, theorems, lists, audit)
-    terms |= {} if stem else realised(source)
-    golden.check_golden(source, terms, audit, stem=stem, accept=accept)
+    by_file = {file: terms.get(printed.list_of(file), "") for file in files if file.endswith(f"/{printed.GENERATED}")}
+    by_file |= realised(source, stem)
+    names = [*(theorem.qualified for theorem in theorems), *by_file] if terms else []
+    says = {theorem.qualified: sentence for theorem, sentence in sentences.items()}
+    found = hashes.computed(terms | by_file, names, says)
+    hashes.check(source, found, audit, stem=stem, accept=accept)
     printed.check_printed(source.parent, build, files, audit, accept=False)
     coq.check_compiled(build, files, audit)
     return said
@@ -70,8 +75,8 @@ def item(theorem: Theorem, said: str, sentence: str, reasons: Sequence[str]) -> 
         "reason": "" if ok else "; ".join(reason.splitlines()[0] for reason in reasons) or "not checked",
         "file": f"proofs/{theorem.file}",
         "sentence": sentence,
-        "statement": said.removesuffix(golden.assumptions_of(said)).strip(),
-        "assumptions": golden.assumptions_of(said) or "not checked",
+        "statement": said.removesuffix(hashes.assumptions_of(said)).strip(),
+        "assumptions": hashes.assumptions_of(said) or "not checked",
     }
 
 
@@ -104,11 +109,10 @@ def run(source: Path, build: Path, folder: Path, *, stem: str, jobs: int, accept
     console.print(f"proofs: {len(mine)} files, {len(theorems)} required theorems", highlight=False)
     check_sources(source, audit)
     sentences = check_statements(source, everything, audit)
-    check_readme(source, sentences, accept, audit)
     coq.copy_sources(source, build, files)
     said: dict[str, str] = {}
     if coq.compile_sources(build, mine, jobs, audit, console):
-        found = [t for t in theorems if t in sentences]
+        found = {theorem: sentences[theorem] for theorem in theorems if theorem in sentences}
         said = audit_compiled(source, build, audit, found, mine, stem=stem, accept=accept)
     if stem:
         audit.problems = [p for p in audit.problems if p[0] in ("", stem)]
@@ -116,7 +120,7 @@ def run(source: Path, build: Path, folder: Path, *, stem: str, jobs: int, accept
     for _, text in audit.problems:
         console.print(f"PROBLEM {text}", style="red", highlight=False, markup=False)
     if not stem:
-        functions = sum(text.count("Extract ") for text in realised(source).values())
+        functions = sum(text.count("Extract ") for text in realised(source, "").values())
         console.print(f"proofs: OCaml realises {functions} functions of the extracted programs", highlight=False)
     console.print(
         f"proofs: {passed}/{len(theorems)} required theorems proved, "
@@ -130,9 +134,15 @@ def run(source: Path, build: Path, folder: Path, *, stem: str, jobs: int, accept
 @click.command(help=__doc__)
 @click.option("--stem", default="", help="Only this stem.")
 @click.option("--jobs", default=2, help="How many files Coq compiles at once.")
-@click.option("--accept", is_flag=True, help="Write what Coq says to the golden files, after review.")
-def main(stem: str, jobs: int, accept: bool) -> None:
+@click.option("--list", "only_list", is_flag=True, help="Print each required theorem with its sentence; check nothing.")
+@click.option("--accept", is_flag=True, help="Write the hashes to required-theorems.txt, after review.")
+def main(stem: str, jobs: int, only_list: bool, accept: bool) -> None:
     console = tools_console()
+    if only_list:
+        theorems = [theorem for theorem in required(Path("proofs")) if stem in ("", theorem.stem)]
+        for theorem, sentence in check_statements(Path("proofs"), theorems, Audit()).items():
+            click.echo(f"{theorem.file}: {theorem.name}\n    {sentence}")
+        return
     if shutil.which("coq_makefile") is None:
         raise click.ClickException("Coq is not installed; run `make setup`, then again")
     build = Path("build/proofs")

@@ -23,7 +23,7 @@ AUDIT = "audit"
 """The folder of the build for what the audit itself asks Coq, and for the answers."""
 # For Reach.v: since 8.20 the return type of a case comes with its relevance.
 MOTIVE = "From Ltac2 Require Import Ltac2. Ltac2 motive {}."
-# What older libraries call the same things, and the names of today: a golden file is for all versions.
+# What older libraries call the same things, and the names of today: a hash is for all versions.
 RENAMED = {
     "Coq.Numbers.Natural.Peano.NPeano.Nat.": "Coq.Arith.PeanoNat.Nat.",
     "stdpp.zmap.Zempty ": "stdpp.zmap.Zmap_empty ",

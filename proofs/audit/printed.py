@@ -11,7 +11,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from proofs.audit import coq
+from proofs.audit import coq, hashes
 from proofs.audit.sources import PREFIX, Audit, Theorem, stem_of
 
 GENERATED = "Generated.v"
@@ -43,13 +43,7 @@ def list_of(file: str) -> str:
 
 def check_programs(terms: Mapping[str, str], theorems: Sequence[Theorem], lists: Sequence[str], audit: Audit) -> None:
     """That a theorem speaks of all that these lists print of their own stem. terms: those of theorems and lists."""
-    owners = {made: name for name, term in terms.items() for made in re.findall(r" \| (\S+) : ", term)}
-    todo = [theorem.qualified for theorem in theorems]
-    seen = {*lists, *todo}
-    while todo:
-        mentioned = {owners.get(name, name) for name in re.findall(rf"\b{PREFIX}\.[\w.']+", terms.get(todo.pop(), ""))}
-        todo += mentioned - seen
-        seen |= mentioned
+    seen = hashes.behind(terms, (theorem.qualified for theorem in theorems)) | {*lists}
     for each in lists:
         folder = each.rsplit(".", 2)[0]
         for name in sorted(name for name in set(terms) - seen if name.startswith(f"{folder}.")):

@@ -23,7 +23,8 @@ FORBIDDEN = re.compile(
     r"|Declare\s+ML\s+Module|Load(?:\s+Verbose)?\s*\"|CoInductive|CoFixpoint|cofix|(?<!Local )Opaque|Strategy)"
 )
 # What the extracted programs may have from OCaml: functions on numbers, which Coq's are too slow for, and the memory
-# that notes what is read and written. A golden file has the text of each.
+# that notes what is read and written. required-theorems.txt has a hash of
+# the text of each.
 REALISED = re.compile(
     r"Z\.(of_nat|to_nat|div|modulo|testbit|land|lor|lxor|shiftl|shiftr|max|eqb|leb|ltb)|Nat\.(div|eq_dec|leb|ltb)"
     r"|words|values|table|memory|load|load_relkind|load_ids|store|read|put|memmove|memcpy|allocate|nothing"
@@ -31,7 +32,7 @@ REALISED = re.compile(
 REALISES = re.compile(r'\bExtract\s[^"]*"(?:[^"]|"")*"\s*\.')
 # coqc's flags beyond the prefix: warnings only. Others, as -type-in-type, change what counts as a proof.
 PROJECT_LINE = re.compile(rf"-Q \. {PREFIX}|-arg -w -arg \S+|[\w/]+\.v|#.*|")
-TABLE = re.compile(r"(<!-- theorems[^>]*-->\n).*?(<!-- /theorems -->)", re.S)
+REQUIRED = "required-theorems.txt"
 STATEMENT = r"(?:#\[[^\]]*\]\s*)?(?:Theorem|Lemma|Corollary|Remark|Fact|Proposition|Example)\s+{name}\b"
 WITNESS = "Witness"
 FEWEST_WORDS = 3
@@ -39,7 +40,7 @@ FEWEST_WORDS = 3
 
 @dataclass(frozen=True)
 class Theorem:
-    """One line of required-theorems.txt."""
+    """A theorem that required-theorems.txt lists."""
 
     qualified: str
 
@@ -123,11 +124,14 @@ def strip_comments(text: str) -> str:
     return "".join(out)
 
 
-def realised(source: Path) -> dict[str, str]:
-    """The sentences of each source that give a constant or a type in OCaml, by a name for the golden file."""
-    texts = {path.relative_to(source).with_suffix(""): path.read_text() for path in source.glob("oracle/*.v")}
-    found = {file: "\n".join(REALISES.findall(text)) for file, text in sorted(texts.items())}
-    return {f"{PREFIX}.{'.'.join(file.parts)}.realised": text for file, text in found.items() if text}
+def realised(source: Path, stem: str) -> dict[str, str]:
+    """By file the sentences that give a constant or a type in OCaml."""
+    found = {}
+    for path in sorted(source.glob("oracle/*.v")):
+        file = str(path.relative_to(source))
+        if stem in ("", stem_of(file)) and (text := "\n".join(REALISES.findall(path.read_text()))):
+            found[file] = text
+    return found
 
 
 def listed_sources(source: Path) -> list[str]:
@@ -135,10 +139,15 @@ def listed_sources(source: Path) -> list[str]:
     return [line.strip() for line in lines if line.strip().endswith(".v")]
 
 
+def pinned(source: Path) -> dict[str, str]:
+    """Each theorem and each file of required-theorems.txt, with its hash; "" where there is none yet."""
+    lines = [line.strip() for line in (source / REQUIRED).read_text().splitlines()]
+    split = (line.partition(" ") for line in lines if line and not line.startswith("#"))
+    return {name: digest for name, _, digest in split}
+
+
 def required(source: Path) -> list[Theorem]:
-    lines = (source / "required-theorems.txt").read_text().splitlines()
-    names = [line.strip() for line in lines if line.strip() and not line.startswith("#")]
-    return [Theorem(name) for name in names]
+    return [Theorem(name) for name in pinned(source) if not name.endswith(".v")]
 
 
 def check_sources(source: Path, audit: Audit) -> None:
@@ -219,27 +228,3 @@ def check_statements(source: Path, theorems: Sequence[Theorem], audit: Audit) ->
                 f"{folder}/{WITNESS}.v: no required theorem of it shows that the hypotheses of the others can be met",
             )
     return sentences
-
-
-def theorem_table(sentences: dict[Theorem, str]) -> str:
-    lines = ["| theorem | says | file |", "|---|---|---|"]
-    for theorem, sentence in sentences.items():
-        says = sentence.replace("|", "\\|")
-        lines.append(f"| `{theorem.name}` | {says} | `{theorem.file}` |")
-    return "\n".join(lines) + "\n"
-
-
-def check_readme(source: Path, sentences: dict[Theorem, str], accept: bool, audit: Audit) -> None:
-    """That README.md lists every theorem with its sentence; its table stands between two marks."""
-    readme = source / "README.md"
-    text = readme.read_text() if readme.exists() else ""
-    if not TABLE.search(text):
-        audit.problem(
-            "", "README.md has no table of theorems: give it the marks <!-- theorems --> and <!-- /theorems -->"
-        )
-        return
-    wanted = TABLE.sub(lambda m: m.group(1) + theorem_table(sentences) + m.group(2), text)
-    if accept:
-        readme.write_text(wanted)
-    elif text != wanted:
-        audit.problem("", "README.md's table of theorems is not what the sources say: `make prove-accept` writes it")

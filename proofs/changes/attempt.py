@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: PostgreSQL
-"""Tries a change of a definition: is it one, does a proof stop, is a theorem false then?
+"""Tries a change of a definition: is it one, does a proof stop?
 
 The stem's sources that depend on the changed one are compiled anew, beside links to the compiled ones that do not:
 definitions and statements alone (-vos), and proofs (-vok) file by file, those first that name what is changed. The
@@ -21,7 +21,6 @@ from proofs.audit.sources import GROUND, PREFIX, WITNESS, Audit, listed_sources,
 from proofs.changes import rules
 from proofs.changes.rules import Change
 from proofs.changes.source import INDUCTIVE, blanked, definitions
-from proofs.mutants import INSTANCES, refute_lines
 
 # refused: it does not type-check, or what is defined by it does not. equivalent: the kernel takes both for the same
 # term. killed: a proof stops. survived: the whole stem is proved.
@@ -30,8 +29,8 @@ Verdict = Literal["refused", "equivalent", "killed", "survived"]
 CPU, MEMORY = 300, 10 * 2**30
 """What Coq may take for one file: CPU seconds, ten times what the longest takes, and bytes that it can write to. Not of
 address space: OCaml 5, by which Coq 8.20 is built, reserves 32 GB of it."""
-SAME_CPU, REFUTE_CPU = 30, 30
-"""CPU seconds to find two terms the same, and to compute a counterexample; without it, none was found."""
+SAME_CPU = 30
+"""CPU seconds to find two terms the same."""
 IMPORT = re.compile(rf"From {PREFIX}\.(\w+) Require (?:Import |Export )?([^.]*)\.")
 SENTENCE = re.compile(
     r"[ \t]*(?:#\[[^\]]*\]\s*)?(?:Local |Global )?"
@@ -48,8 +47,6 @@ class Tried:
     verdict: Verdict = "survived"
     by: str = ""
     """The lemma or theorem whose proof stops, as "File.v: name"; or where it does not type-check."""
-    refuted_by: str = ""
-    """The theorem that is false then, by a computed counterexample; "" if none was found."""
     seconds: float = 0.0
 
 
@@ -175,17 +172,6 @@ class Copy:
                 return self.stated[one]
         return ""
 
-    def refutes(self) -> str:
-        """The claim of an instance that is computed to be false; "" if there is none."""
-        instances = f"{self.row.stem}/{INSTANCES}.v"
-        if instances not in self.changed:
-            return ""
-        if self.states(instances):
-            return ""
-        (self.folder / "Refute.v").write_text(refute_lines(self.row.stem))
-        found = re.search(r'Some "(\w+)"', self.coqc("Refute.v", "-vok", cpu=REFUTE_CPU).stdout)
-        return found.group(1) if found else ""
-
 
 def attempt(row: Row, change: Change, compiled: Path, work: Path) -> Tried:
     """Make a change, and see what shows it."""
@@ -194,7 +180,6 @@ def attempt(row: Row, change: Change, compiled: Path, work: Path) -> Tried:
     if verdict := copy.is_term():
         tried.verdict = verdict
     else:
-        tried.refuted_by = copy.refutes()
         judge(tried, copy)
     shutil.rmtree(copy.folder, ignore_errors=True)
     tried.seconds = round(time.monotonic() - started, 1)

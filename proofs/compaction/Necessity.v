@@ -3,7 +3,7 @@
 
     Each example is a concrete page of 8192 bytes, computed. *)
 From Coq Require Import ZArith List Bool Lia.
-From Pgquern.compaction Require Import Page Memory Algorithms Spec Instances Decode Contents.
+From Pgquern.compaction Require Import Page Memory Algorithms Spec Examples Decode Contents.
 Import ListNotations.
 Local Open Scope Z_scope.
 

@@ -1,12 +1,12 @@
 (* SPDX-License-Identifier: PostgreSQL *)
 (** * Witnesses: pages that fulfil the hypotheses of the theorems, and on which something is to be done
 
-    A theorem whose hypotheses nothing fulfils says nothing.  The pages are those of Instances.v. *)
+    A theorem whose hypotheses nothing fulfils says nothing.  The pages are those of Examples.v. *)
 From Coq Require Import ZArith List Bool Lia.
 From Pgquern.common Require Import Premises.
 From Pgquern.compaction Require Import Page Memory Layout Slots Repair Contents Again AnySort ScanUpstreamFacts Copies Algorithms Spec Choice Chosen Scan ScanFacts Scanned ScannedPage ScanAvx2Page
   ScanAvx2Kernel ScanAvx512Page ScanAvx512FewPage ScanAvx512Kernel ScanNeonPage ScanNeonKernel
-  Instances Decode.
+  Examples Decode.
 From Pgquern.compaction Require ScanAvx2 ScanAvx512 ScanAvx512Few ScanNeon.
 Import ListNotations.
 Local Open Scope Z_scope.
@@ -18,24 +18,7 @@ Proof.
     auto using byte_of_range; try lia. pose proof (Z.mod_pos_bound i 251). lia.
 Qed.
 
-(** The boolean that Instances.v uses for the contract is equivalent to the contract. *)
-Theorem valid_is_decided : forall m, valid_b m = true <-> valid_page m.
-Proof.
-  intros m. assert (H : header_ok_b m = true <-> header_ok m).
-  { unfold header_ok_b, header_ok. rewrite !andb_true_iff, !Z.leb_le, Z.eqb_eq. tauto. }
-  assert (I : forall it, item_ok_b m it = true <-> item_ok m it).
-  { intros it. unfold item_ok_b, item_ok. rewrite !andb_true_iff, !Z.leb_le, Z.ltb_lt, Z.eqb_eq. tauto. }
-  assert (C : forall its top, chain_b its top = true <-> chain its top).
-  { induction its as [|it r IH]; intros top; cbn; [tauto|]. now rewrite andb_true_iff, Z.leb_le, IH. }
-  unfold valid_b, valid_page.
-  assert (F : forallb (item_ok_b m) (items m) = true <-> Forall (item_ok m) (items m)).
-  { rewrite forallb_forall, Forall_forall. split; intros A it B; apply I, A, B. }
-  rewrite !andb_true_iff, orb_true_iff, negb_true_iff, !Z.leb_le, H, C, F.
-  assert (P : forall (b : bool) (Q : Prop), b = false \/ Q <-> (b = true -> Q)) by (intros [] Q; intuition discriminate).
-  rewrite P. tauto.
-Qed.
-
-(** The pages of Instances.v are valid: 200 tuples among dead, unused and redirected line pointers, 291 tuples, and eight more. *)
+(** The pages of Examples.v are valid: 200 tuples among dead, unused and redirected line pointers, 291 tuples, and eight more. *)
 Theorem pages_are_valid : Forall (fun m => is_page m /\ valid_page m) (crowded_page :: full_page :: pages).
 Proof.
   assert (V : forallb (fun m => match check m with None => true | _ => false end) (crowded_page :: full_page :: pages) = true)
@@ -79,21 +62,14 @@ Theorem kernels_take_their_ways :
   choice Neon full_page = nothing.
 Proof. vm_compute. repeat split. Qed.
 
-(** On these pages the hypotheses and the conclusions of the theorems are true; both were computed. *)
-Theorem instances_hold : Forall (fun i => hypothesis i = true /\ conclusion i = true) (instances ++ crowded_instances).
-Proof.
-  assert (H : forallb holds (instances ++ crowded_instances) = true) by vm_cast_no_check (eq_refl true).
-  rewrite forallb_forall in H. apply Forall_forall. intros i I. now apply andb_true_iff, H.
-Qed.
-
 (** ** The premises of each theorem, met together *)
 
-Definition first_tuple : item := Item 1 (Instances.normal 8160 30).
-Definition last_tuple : item := Item 3 (Instances.normal 8120 32).
+Definition first_tuple : item := Item 1 (Examples.normal 8160 30).
+Definition last_tuple : item := Item 3 (Examples.normal 8120 32).
 
 (** Two tuples with a gap between them, and an unused line pointer; then a third tuple is added. *)
 Definition small_page : mem := page_with 8000 8192 [word first_tuple; 0; word last_tuple].
-Definition small_page_and_one : mem := page_with 7968 8192 [word first_tuple; 0; word last_tuple; Instances.normal 7968 30].
+Definition small_page_and_one : mem := page_with 7968 8192 [word first_tuple; 0; word last_tuple; Examples.normal 7968 30].
 
 Lemma small_is_page : is_page small_page.
 Proof. apply page_with_is_page. Qed.

@@ -3,7 +3,7 @@
 From Coq Require Import ZArith Lia Bool List Permutation.
 From Pgquern.common Require Import Premises Parts Xid.
 From Pgquern.datfrozenxid Require Import Spec Algorithms Order Minimum Decision Kernels Rows Loads LoadsFacts RowLoadsFacts Patch Call.
-From Pgquern.datfrozenxid Require Import Instances.
+From Pgquern.datfrozenxid Require Import Examples.
 From Pgquern.instructions Require Program.
 From Pgquern.datfrozenxid Require Generated GeneratedFacts GeneratedNeon.
 Import ListNotations.
@@ -58,13 +58,6 @@ Theorem one_field_changes_alone :
   update (Pair 900 95) (Pair 950 90) (Pair 1000 100) = Outcome (Pair 950 95) (Some (Pair 950 95)) true true /\
   bounds Xids 950 1000 /\ bounds Multis 90 100 /\ valid 900 /\ valid 95.
 Proof. repeat split; cbn; try (unfold RING; lia); reflexivity. Qed.
-
-(** On these instances the hypotheses and the conclusions of the theorems are true; both were computed. *)
-Theorem instances_hold : Forall (fun i => hypothesis i = true /\ conclusion i = true) instances.
-Proof.
-  assert (H : forallb sound instances = true) by (vm_compute; reflexivity).
-  rewrite forallb_forall in H. apply Forall_forall. intros i I. now apply andb_true_iff, H.
-Qed.
 
 (** ** The premises of each theorem, met together *)
 

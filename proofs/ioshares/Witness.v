@@ -2,7 +2,7 @@
 (** * Witness: the hypotheses of the main theorems can be met, and the bound is nearly reached *)
 From Coq Require Import ZArith List Bool Lia.
 From Pgquern.common Require Import Premises Parts.
-From Pgquern.ioshares Require Import Algorithms Spec Instances Consistent Fairness Overflow Limit Order Shares.
+From Pgquern.ioshares Require Import Algorithms Spec Examples Consistent Fairness Overflow Limit Order Shares.
 Import ListNotations.
 Local Open Scope Z_scope.
 
@@ -99,7 +99,7 @@ Proof.
   split; [apply throughout_sound; vm_compute; reflexivity|vm_compute; repeat split].
 Qed.
 
-(** The run of Instances.v fills both classes, and is refused requests of each; of what is accepted some are taken back, one waits
+(** The run of Examples.v fills both classes, and is refused requests of each; of what is accepted some are taken back, one waits
     in the end, and two are in flight. *)
 Theorem run_fills_both_classes :
   queue_of 0 (steps small (firstn 8 run)) = [1; 2] /\ queue_of 1 (steps small (firstn 8 run)) = [4; 6; 7] /\
@@ -108,15 +108,6 @@ Theorem run_fills_both_classes :
   taken_back 0 (replies small run) = [9] /\ taken_back 1 (replies small run) = [3; 8] /\
   queue_of 0 (steps small run) = [] /\ queue_of 1 (steps small run) = [2] /\ flying_of 1 (steps small run) = 2.
 Proof. vm_compute. repeat split. Qed.
-
-(** On these runs the hypotheses and the conclusions of the theorems are true wherever a theorem says something; both were
-    computed. *)
-Theorem instances_hold : Forall (fun i => hypothesis i = true -> conclusion i = true) instances.
-Proof.
-  assert (H : forallb (fun i => negb (fails i)) instances = true) by (vm_compute; reflexivity).
-  rewrite forallb_forall in H. apply Forall_forall. intros i I. specialize (H i I). unfold fails in H.
-  now destruct (hypothesis i), (conclusion i).
-Qed.
 
 (** ** The premises of each theorem, met together *)
 

@@ -6,7 +6,7 @@
     is a load and a store of many.  Of a kernel's local arrays nothing is told.  No other function touches a memory. *)
 From Coq Require Import Extraction ExtrOcamlBasic ExtrOcamlNatInt ExtrOcamlZInt ZArith.
 From stdpp Require Import base option.
-From Pgquern.snapbuild Require Import Memory Algorithms Groups KeepRegisters Upstream Quicksort SideBySide SortAll CompressRegisters.
+From Pgquern.snapbuild Require Import Memory Algorithms Groups KeepRegisters Upstream Quicksort SideBySide SortAll.
 
 (* Both are the identity on int, as ExtrOcamlZInt has it for N. *)
 Extract Constant Z.of_nat => "fun n -> n".
@@ -37,4 +37,4 @@ Extraction Inline mbind option_bind.
 Extraction Language OCaml.
 Extraction "snapbuild_operations_proved.ml" purge_inplace purge_scalar purge_sorted purge_full compress compress_branchless
   purge_upstream append snapshot_sorted purge_avx2 purge_avx512 purge_neon compress_zeros insert_sorted append_few
-  compress_registers pack_live snapshot_upstream insert_unsorted purge_full_lazy_head.
+  snapshot_upstream insert_unsorted purge_full_lazy_head.

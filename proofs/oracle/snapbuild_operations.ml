@@ -4,9 +4,9 @@
 
    In:  as of oracle/snapbuild, with op 0 purge_inplace, 1 purge_sorted, 2 purge_scalar, 3 purge_full, 4 compress, 5
         purge_upstream, 6 append, 7 snapshot_sorted, 8 compress_branchless, 9 purge_avx2, 10 the insertion of a batch into
-        a sorted array, 11 append_few, 12 purge_neon, 13 the compression of neon, 14 snapshot_upstream, 15 purge_avx512,
-        16 the compression of avx2, 17 the insertion of a batch into an array in any order, 18 purge_full_lazy_head, with as
-        many XIDs before the head as there are flags.  For 4, 8, 13 and 16 xmin is the tail.
+        a sorted array, 11 append_few, 12 purge_neon, 13 snapshot_upstream, 14 purge_avx512, 15 the insertion of a batch into
+        an array in any order, 16 purge_full_lazy_head, with as many XIDs before the head as there are flags.  For 4 and 8
+        xmin is the tail.
    Out: k (4 bytes), and k operations of 16 bytes: what (0 load, 1 store, 2 move), array (0, or 1: the flags, the workspace,
         the batch, the snapshot), 2 bytes of zero, at, from, how many (4 bytes each).  A move that changes nothing is
         left out.
@@ -52,15 +52,13 @@ let run op xmin xids beside =
     | 8 -> compress_branchless xmin n array other = None
     | 9 -> purge_avx2 (compress_zeros xmin) n xmin array = None
     | 12 -> purge_neon (compress_zeros xmin) n xmin array = None
-    | 15 -> purge_avx512 (compress_zeros xmin) n xmin array = None
+    | 14 -> purge_avx512 (compress_zeros xmin) n xmin array = None
     | 10 -> insert_sorted n m other (tell 0, Array.append xids (Array.make m 0)) = None
     | 11 -> append_few n m other (tell 0, Array.append xids (Array.make m 0)) = None
-    | 13 -> compress_registers pack_live 4 xmin n array other = None
-    | 16 -> compress_registers pack_live 8 xmin n array other = None
-    | 14 -> snapshot_upstream n array other = None
-    | 17 -> insert_unsorted n m other (tell 0, Array.append xids (Array.make m 0)) = None
-    | 18 -> purge_full_lazy_head m (n - m) xmin array = None
-    | _ -> fail (Printf.sprintf "op %d: only 0 to 18 are known" op) in
+    | 13 -> snapshot_upstream n array other = None
+    | 15 -> insert_unsorted n m other (tell 0, Array.append xids (Array.make m 0)) = None
+    | 16 -> purge_full_lazy_head m (n - m) xmin array = None
+    | _ -> fail (Printf.sprintf "op %d: only 0 to 16 are known" op) in
   if stuck then fail "the proved program got stuck, which is proved impossible"
 
 let rec serve () =

@@ -12,8 +12,6 @@ Proof.
 Qed.
 Lemma relation_eqb_refl a : relation_eqb a a = true.
 Proof. now apply relation_eqb_eq. Qed.
-Lemma relation_eqb_sym a b : relation_eqb a b = relation_eqb b a.
-Proof. unfold relation_eqb. now rewrite (Z.eqb_sym (tablespace a)), (Z.eqb_sym (database a)), (Z.eqb_sym (number a)). Qed.
 
 Lemma find_other k k' fs : relation_eqb k k' = false ->
   find_filter k' (filter (fun f => negb (has_key k f)) fs) = find_filter k' fs.

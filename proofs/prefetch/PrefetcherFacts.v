@@ -20,7 +20,6 @@ Local Notation walks := (@WalkFacts.walks W direct).
 (** ** One read *)
 
 Definition fits (c : settings) (r : ring) (w : walk) : Prop := limits c r /\ walks w /\ ring_behind r w.
-Definition entry_of (a : answer) (l : Z) : Prop := a = Io l \/ a = NoIo l.
 
 Lemma behind_push r io l (w w' : walk) : consistent r -> may_look r = true -> ring_behind r w ->
   decoded_lsn w <= decoded_lsn w' -> l <= decoded_lsn w' -> ring_behind (push r io l) w'.

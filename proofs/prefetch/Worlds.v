@@ -28,32 +28,12 @@ Definition record_of (i : Z) : record :=
   Record_ (10 * i) (10 * i + (if i mod 3 =? 0 then 5 else 10))
     (map (fun k => reference_of i (Z.of_nat k)) (seq 0 (Z.to_nat (i * 3 mod 4)))) (effect_of i).
 
-Definition records (count : nat) : list record := map (fun i => record_of (Z.of_nat i)) (seq 1 count).
-
 Definition asked_once (w : small_world) : small_world := Small (to_come w) (questions w + 1).
 
-(** The relations of number 12 appear late. *)
-Definition small_blocks (r : relation) (w : small_world) : option Z * small_world :=
-  (if (number r =? 12) && (questions w <? 40) then None else Some 4, asked_once w).
-Definition small_buffer (r : relation) (b : Z) (w : small_world) : option Z * small_world :=
-  (if (b + questions w) mod 5 =? 0 then Some b else None, asked_once w).
 Definition small_read_ahead (queued : nat) (nonblocking : bool) (w : small_world) : option record * small_world :=
   match to_come w with
   | r :: rest => if nonblocking && (questions w mod 7 =? 0) then (None, asked_once w) else (Some r, Small rest (questions w + 1))
   | [] => (None, w)
-  end.
-
-Definition small_read (space : nat) (direct : bool) : @prefetcher small_world -> option record * @prefetcher small_world :=
-  read_record small_blocks small_buffer small_read_ahead space direct.
-
-(** After so many reads; the concurrency is another one from the read on that [change] tells. *)
-Fixpoint reads (space : nat) (direct : bool) (n then_ change count i : nat) : @prefetcher small_world :=
-  match i with
-  | O => start n 0 (Small (records count) 0)
-  | S i =>
-      let p := reads space direct n then_ change count i in
-      let p := if (i =? change)%nat then reconfigure then_ p else p in
-      if refused (walked p) then p else snd (small_read space direct p)
   end.
 
 (** One block that is advised, advised again after four others, and skipped in between; another one that is created first. *)

@@ -5,9 +5,6 @@ From Pgquern.rangelock Require Import Tree Lock.
 Import ListNotations.
 Local Open Scope Z_scope.
 
-Lemma elements_node l x r : elements (node l x r) = elements l ++ x :: elements r.
-Proof. reflexivity. Qed.
-
 (** Rotations keep what a tree holds, and its order. *)
 Lemma elements_balance l x r : elements (balance l x r) = elements l ++ x :: elements r.
 Proof.

@@ -2,7 +2,7 @@
 (** * Witnesses: locks that can be reached, on which the theorems say something *)
 From Coq Require Import ZArith Bool List Lia.
 From Pgquern.common Require Import Premises.
-From Pgquern.rangelock Require Import Tree Lock Shape TreeFacts LockFacts Balance Told Word WordFacts Instances.
+From Pgquern.rangelock Require Import Tree Lock Shape TreeFacts LockFacts Balance Told Word WordFacts Examples.
 Import ListNotations.
 Local Open Scope Z_scope.
 
@@ -35,7 +35,7 @@ Theorem a_hundred_go_at_once : reachable crowd /\ length (waiting crowd) = 100%n
   length (snd (leave crowd (Request 1 0 100 true))) = 100%nat /\ height (shareds crowd) = 7.
 Proof. split; [apply crowd_can_be_reached, after_ask, at_the_start|]. vm_compute. auto. Qed.
 
-(** The calls of Instances.v make locks that can be reached, the last of them with requests that are held and that wait. *)
+(** The calls of Examples.v make locks that can be reached, the last of them with requests that are held and that wait. *)
 Theorem locks_can_be_reached : Forall reachable locks /\
   let s := last locks new_lock in map ticket (held s) = [11; 13; 5; 10] /\ map ticket (waiting s) = [12].
 Proof.
@@ -46,13 +46,6 @@ Proof.
   assert (A : forall cs s, reachable s -> reachable (fold_left done cs s)).
   { induction cs as [|c cs IH]; intros s R; cbn; [exact R|]. now apply IH, D. }
   apply Forall_forall. intros s I. apply in_app_iff in I as [I|I]; apply in_map_iff in I as (n & <- & _); apply A, at_the_start.
-Qed.
-
-(** On these locks the conclusions of the theorems are true; all were computed. *)
-Theorem instances_hold : Forall (fun i => conclusion i = true) instances.
-Proof.
-  assert (H : forallb conclusion instances = true) by (vm_compute; reflexivity).
-  rewrite forallb_forall in H. apply Forall_forall. exact H.
 Qed.
 
 (** ** The premises of each theorem, met together *)

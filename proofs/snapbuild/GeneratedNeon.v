@@ -4,7 +4,7 @@ From Coq Require Import ZArith Lia String List Bool.
 From Pgquern.common Require Import Xid.
 From Pgquern.instructions Require Import Lanes Logic Arithmetic Compare Masked Permute Scalar Memory Neon Facts Table Program
   ProgramFacts LaneFacts.
-From Pgquern.snapbuild Require Import Spec Purge Vectors Generated GeneratedFacts CompressRegisters Leftovers.
+From Pgquern.snapbuild Require Import Spec Purge Vectors Generated GeneratedFacts.
 From Pgquern.snapbuild Require GeneratedAvx2.
 Import ListNotations.
 Local Open Scope string_scope.
@@ -342,10 +342,6 @@ Proof.
   destruct A as [-> | ->], B as [-> | ->], C as [-> | ->], D as [-> | ->]; reflexivity.
 Qed.
 
-(* Four bytes of each word are skipped. *)
-Lemma skip_words l : skipn 16 (register_of 4 l) = register_of 4 (skipn 4 l).
-Proof. do 4 (destruct l as [|? l]; [reflexivity|]). reflexivity. Qed.
-
 Section compress.
   Context (before behind : cells) (stale data flags : list Z) (p : nat).
   Context (F : length flags = length data) (B : Forall GeneratedAvx2.is_flag flags).
@@ -355,7 +351,6 @@ Section compress.
     data = done ++ todo /\ flags = fdone ++ ftodo /\ length fdone = length done /\ length todo = d /\
     length done = (k * 4)%nat /\
     memory s = (before ++ words (live done fdone)) ++ there junk ++ words todo ++ behind /\
-    junk = register_of 4 (leftovers pack_live 4 k stale data flags) /\
     (length junk + 4 * length (live done fdone) = 4 * (length stale + length done))%nat /\
     env s "to" = Some (Address 4 (Z.of_nat (length (before ++ words (live done fdone))))) /\
     env s "from" = Some (Address 4 (Z.of_nat (length before + 4 * (length stale + length done)))) /\
@@ -364,14 +359,14 @@ Section compress.
 
   Lemma left_live_4_distance d s : left_live_4 d s -> distance s "from" "end" = Some (Z.of_nat d).
   Proof.
-    intros (done & todo & fdone & ftodo & junk & k & D & _ & _ & L & _ & _ & _ & _ & _ & Fr & E & _).
+    intros (done & todo & fdone & ftodo & junk & k & D & _ & _ & L & _ & _ & _ & _ & Fr & E & _).
     eapply distance_is; [exact Fr| |lia]. rewrite E. do 2 f_equal. rewrite D, app_length. lia.
   Qed.
 
   Lemma step_of_live_4 d s : left_live_4 d s -> (4 <= d)%nat ->
     exists s1 s2, run_statements live_4 s = Some s1 /\ move 4 ["from"; "valid"] s1 = Some s2 /\ left_live_4 (d - 4) s2.
   Proof.
-    intros (done & todo & fdone & ftodo & junk & k & D & FE & FL & L & K4 & M & Jk & J & T & Fr & E & V) G.
+    intros (done & todo & fdone & ftodo & junk & k & D & FE & FL & L & K4 & M & J & T & Fr & E & V) G.
     assert (FT : length ftodo = length todo).
     { apply (f_equal (@length Z)) in D. apply (f_equal (@length Z)) in FE. rewrite app_length in D, FE. lia. }
     destruct (split_at todo 4) as (l & rest & -> & Ll); [lia|]. rewrite app_length in L, FT.
@@ -425,11 +420,7 @@ Section compress.
       split; [now rewrite <- app_assoc|]. split; [now rewrite <- app_assoc|]. split; [rewrite !app_length; lia|].
       split; [lia|]. split; [rewrite app_length; lia|].
       cbn [memory set]. rewrite live_app, words_app, there_app, (app_assoc before), (app_length done) by exact FL.
-      fold A. split; [exact M5|]. split; [|split; [rewrite app_length; lia|]].
-      { assert (Hx : firstn 4 (skipn (k * 4) data) = l) by (rewrite D, <- K4; now apply next_entries).
-        assert (Hf : firstn 4 (skipn (k * 4) flags) = fl) by (rewrite FE, <- K4, <- FL; now apply next_entries).
-        unfold junk5. cbn [leftovers]. rewrite Hx, Hf, words_app, <- skip_words, words_app, <- Jk. f_equal.
-        unfold pack_live. rewrite Ll, skipn_app, skipn_all, Nat.sub_diag. cbn [skipn app]. symmetry. apply words_zeros. }
+      fold A. split; [exact M5|]. split; [rewrite app_length; lia|].
       split; [exact T5|]. split; [|split].
       + rewrite env_set_other, env_set_same by reflexivity. do 2 f_equal. lia.
       + rewrite !env_set_other, O by reflexivity. exact E.
@@ -438,24 +429,23 @@ Section compress.
 
   Lemma compress_neon_runs :
     let place n := Address 4 (Z.of_nat (length before + 4 * n)) in
-    let left := leftovers pack_live 4 (length data / 4) stale data flags in
-    exists done todo fdone ftodo,
+    exists junk done todo fdone ftodo,
       data = done ++ todo /\ flags = fdone ++ ftodo /\ length fdone = length done /\
       length done = (length data / 4 * 4)%nat /\
       run compress_neon_program [place 0%nat; place (length stale); place (length stale + length data)%nat;
                                  Address 1 (Z.of_nat p)] (before ++ words (stale ++ data) ++ behind) =
         Some (place (length (live done fdone)),
-              before ++ words (live done fdone) ++ words left ++ words todo ++ behind) /\
-      (length left + length (live done fdone) = length stale + length done)%nat.
+              before ++ words (live done fdone) ++ there junk ++ words todo ++ behind) /\
+      (length junk + 4 * length (live done fdone) = 4 * (length stale + length done))%nat.
   Proof.
-    intros place left. unfold run, place. cbn [given parameters compress_neon_program fits Nat.eqb width_of].
+    intros place. unfold run, place. cbn [given parameters compress_neon_program fits Nat.eqb width_of].
     cbn [Nat.eqb bind body compress_neon_program run_steps outcome_of]. set (s0 := set "valid" _ _).
     assert (L0 : left_live_4 (length data) s0).
     { exists [], data, [], flags, (register_of 4 stale), 0%nat. split; [reflexivity|]. split; [reflexivity|].
       split; [reflexivity|]. split; [reflexivity|]. split; [reflexivity|].
       change (live [] []) with (@nil Z). change (words []) with (@nil (option Z)). rewrite app_nil_r.
       split; [change (memory s0) with (before ++ words (stale ++ data) ++ behind); now rewrite words_app, there_app, <- app_assoc|].
-      split; [reflexivity|]. split; [rewrite words_length; cbn [length]; lia|].
+      split; [rewrite words_length; cbn [length]; lia|].
       split; [change (env s0 "to") with (Some (Address 4 (Z.of_nat (length before + 4 * 0)))); do 2 f_equal; lia|].
       split; [change (env s0 "from") with (Some (Address 4 (Z.of_nat (length before + 4 * length stale)))); do 2 f_equal; cbn [length]; lia|].
       split; [reflexivity|]. change (env s0 "valid") with (Some (Address 1 (Z.of_nat p))). do 2 f_equal. cbn [length]. lia. }
@@ -463,12 +453,12 @@ Section compress.
     destruct (rounds_end "from" 4 ["valid"] _ left_live_4 ltac:(lia) step_of_live_4 (length data) s0 L0)
       as (s4 & d4 & E4 & L4 & D4 & _).
     rewrite E4. cbn [bind].
-    destruct L4 as (done & todo & fdone & ftodo & junk & k & D & FE & FL & L & K4 & M & -> & J & T & _).
+    destruct L4 as (done & todo & fdone & ftodo & junk & k & D & FE & FL & L & K4 & M & J & T & _).
     assert (K : (length data / 4 = k)%nat).
     { rewrite D, app_length, K4, L, (Nat.add_comm (k * 4)), Nat.div_add, Nat.div_small by lia. reflexivity. }
-    exists done, todo, fdone, ftodo. split; [exact D|]. split; [exact FE|]. split; [exact FL|]. rewrite words_length in J.
-    unfold left. rewrite K. split; [exact K4|]. split; [|lia].
-    - rewrite T. cbn [bind]. rewrite M, <- !app_assoc. rewrite app_length, there_length, words_length. reflexivity.
+    exists junk, done, todo, fdone, ftodo. split; [exact D|]. split; [exact FE|]. split; [exact FL|].
+    rewrite K. split; [exact K4|]. split; [|lia].
+    rewrite T. cbn [bind]. rewrite M, <- !app_assoc. rewrite app_length, there_length, words_length. reflexivity.
   Qed.
 End compress.
 
@@ -486,9 +476,5 @@ Theorem compress_neon_program_keeps_live : forall before stale data behind flags
             before ++ words (live done fdone) ++ there junk ++ words todo ++ behind) /\
     (length junk + 4 * length (live done fdone) = 4 * (length stale + length done))%nat.
 Proof.
-  intros before stale data behind flags p F B Apart place.
-  destruct (compress_neon_runs before behind stale data flags p F B Apart)
-    as (done & todo & fdone & ftodo & D & FE & FL & Ld & R & L).
-  eexists (register_of 4 _), done, todo, fdone, ftodo. split; [exact D|]. split; [exact FE|]. split; [exact FL|].
-  split; [exact Ld|]. split; [exact R|]. rewrite words_length. lia.
+  intros before stale data behind flags p F B Apart. exact (compress_neon_runs before behind stale data flags p F B Apart).
 Qed.

@@ -1,13 +1,13 @@
 (* SPDX-License-Identifier: PostgreSQL *)
 (** * Witnesses: arrays that fulfil the hypotheses of the theorems, and on which something is to be done
 
-    A theorem whose hypotheses nothing fulfils says nothing.  The arrays are those of Instances.v. *)
+    A theorem whose hypotheses nothing fulfils says nothing.  The arrays are those of Examples.v. *)
 From Coq Require Import ZArith Lia List Bool Sorted.
 From stdpp Require Import base option list.
 From Pgquern.common Require Import Premises Xid.
-From Pgquern.snapbuild Require Import Memory MemoryFacts Spec Algorithms Instances.
-From Pgquern.snapbuild Require Purge UpstreamFacts GroupsFacts Registers KeepRegisters KeepRegistersFacts Vectors Search Arc SortedFacts PurgeSorted PurgeFull Merge SortBatch Insert KnownAssigned CompressRegistersFacts CompressJoin.
-From Pgquern.snapbuild Require QuicksortSorts SideBySideFacts SortAllFacts Maintenance MaintenanceCost LazyHead Catchange Visibility Entry.
+From Pgquern.snapbuild Require Import Memory MemoryFacts Spec Algorithms Examples.
+From Pgquern.snapbuild Require Purge UpstreamFacts GroupsFacts Registers KeepRegisters KeepRegistersFacts Vectors Search Arc SortedFacts PurgeSorted PurgeFull Merge SortBatch Insert KnownAssigned.
+From Pgquern.snapbuild Require QuicksortSorts SideBySideFacts SortAllFacts Catchange Visibility Entry.
 From Pgquern.instructions Require Facts Program ProgramFacts.
 From Pgquern.snapbuild Require Generated GeneratedFacts GeneratedAvx2 GeneratedNeon SlidesFacts.
 Local Open Scope Z_scope.
@@ -51,13 +51,6 @@ Proof.
   split; [now apply sorted_b_sound|]. split; [|split; reflexivity].
   assert (H : forallb normal_b (map xid_of (full_kept (7 * 2 ^ 32 + 3) full)) = true) by (vm_compute; reflexivity).
   apply normal_b_sound in H. now rewrite Forall_map in H.
-Qed.
-
-(** On these arrays the hypotheses and the conclusions of the theorems are true; both were computed. *)
-Theorem instances_hold : Forall (fun i => hypothesis i = true /\ conclusion i = true) instances.
-Proof.
-  assert (H : forallb holds instances = true) by vm_cast_no_check (eq_refl true).
-  rewrite forallb_forall in H. apply List.Forall_forall. intros i I. now apply andb_true_iff, H.
 Qed.
 
 (** ** The premises of each theorem, met together *)
@@ -207,10 +200,6 @@ Proof.
   exists [7 * 2 ^ 32 - 640; 7 * 2 ^ 32 + 60], (laid [7 * 2 ^ 32 - 640; 7 * 2 ^ 32 + 60]). split; [now apply sorted_b_sound|].
   split; [apply laid_array|]. intros x y [<-|[<-|[]]] [<-|[<-|[]]]; reflexivity.
 Qed.
-Lemma lazy_head_is_amortised_witness : premises_of LazyHead.lazy_head_is_amortised.
-Proof.
-  exists 40, [LazyHead.Insert 10 10; LazyHead.Purge 4; LazyHead.Insert 20 15]. repeat split; vm_compute; discriminate.
-Qed.
 
 Lemma union_of_three : sorted_union below [5] [3; 5; 10].
 Proof. split; [now apply sorted_b_sound|]. intros x. cbn. tauto. Qed.
@@ -264,13 +253,6 @@ Qed.
 Lemma compress_branchless_keeps_live_witness : premises_of KnownAssigned.compress_branchless_keeps_live.
 Proof. exact compress_keeps_live_witness. Qed.
 
-Lemma compress_registers_keeps_live_witness : premises_of CompressRegistersFacts.compress_registers_keeps_live.
-Proof.
-  destruct compress_keeps_live_witness as (xs & vs & dead_x & dead_v & xids & valid & H).
-  exists CompressRegisters.pack_live, 4%nat, xs, vs, dead_x, dead_v, xids, valid.
-  split; [apply CompressRegistersFacts.pack_live_packs|]. split; [lia|exact H].
-Qed.
-
 Lemma four_within_half_ring : within_half_ring (fun x => x = 4 \/ In x [2 ^ 32 - 1; 3; 4]).
 Proof.
   exists (2 ^ 32 - 1). intros x X. assert (E : x = 2 ^ 32 - 1 \/ x = 3 \/ x = 4) by (cbn in X; intuition).
@@ -282,31 +264,6 @@ Proof.
   exists [2 ^ 32 - 1; 3; 4], 4, 7, (allocate base.empty 7 [2 ^ 32 - 1; 3; 4]). split; [apply allocate_array|].
   split; [exact four_within_half_ring|]. repeat constructor.
 Qed.
-
-(* Two XIDs come, one ends, the array is compressed when idle. *)
-Definition upkeep : list Maintenance.operation :=
-  [Maintenance.Add [3; 4] 1; Maintenance.EndTransaction (Z.eqb 4) 2; Maintenance.WhenIdle 3].
-
-Lemma upkeep_keeps_live_witness : premises_of MaintenanceCost.upkeep_keeps_live.
-Proof. exists 10, (Maintenance.Add [3; 4] 1), Maintenance.empty. vm_compute. discriminate. Qed.
-Lemma upkeep_is_amortised_witness : premises_of MaintenanceCost.upkeep_is_amortised.
-Proof. exists 10, upkeep. split; [discriminate|]. repeat split; vm_compute; discriminate. Qed.
-Lemma upkeep_for_readers_witness : premises_of MaintenanceCost.upkeep_for_readers.
-Proof. exact upkeep_is_amortised_witness. Qed.
-(** An array with a gap, and its array without one. *)
-Definition gap : Maintenance.known := fst (Maintenance.remove (Z.eqb 4) (Maintenance.append [3; 4] Maintenance.empty)).
-Lemma without_a_gap_nothing_is_done_witness : premises_of MaintenanceCost.without_a_gap_nothing_is_done.
-Proof. exists Maintenance.PRUNE, 1, (Maintenance.append [3; 4] Maintenance.empty). split; [discriminate|reflexivity]. Qed.
-Lemma room_and_prunes_close_all_gaps_witness : premises_of MaintenanceCost.room_and_prunes_close_all_gaps.
-Proof. exists Maintenance.PRUNE, 1, gap. now right. Qed.
-Lemma transaction_end_compresses_iff_witness : premises_of MaintenanceCost.transaction_end_compresses_iff.
-Proof. now exists 1, gap. Qed.
-Lemma idle_compresses_iff_witness : premises_of MaintenanceCost.idle_compresses_iff.
-Proof. now exists 1, gap. Qed.
-Lemma removed_is_what_has_gone_witness : premises_of MaintenanceCost.removed_is_what_has_gone.
-Proof. exact upkeep_keeps_live_witness. Qed.
-Lemma idle_compress_is_rare_witness : premises_of MaintenanceCost.idle_compress_is_rare.
-Proof. exists 10, upkeep, 1, 5. repeat split; discriminate. Qed.
 
 Lemma purge_changes_no_answer_witness : premises_of Visibility.purge_changes_no_answer.
 Proof.
@@ -353,13 +310,6 @@ Lemma compress_neon_keeps_live_witness : premises_of SlidesFacts.compress_neon_k
 Proof.
   exists [], [7], [3; 4], (ProgramFacts.there [1; 0]), [1; 0], 12%nat. split; [reflexivity|].
   split; [constructor; [now right|constructor; [now left|constructor]]|]. right. exists [], []. split; reflexivity.
-Qed.
-
-Lemma compress_neon_is_compress_registers_witness : premises_of CompressJoin.compress_neon_is_compress_registers.
-Proof.
-  exists [], [7], [3; 4], (ProgramFacts.there [1; 0]), [1; 0], 12%nat, [1], (laid [7; 3; 4]), (laid [1; 1; 0]).
-  split; [reflexivity|]. split; [constructor; [now right|constructor; [now left|constructor]]|].
-  split; [right; exists [], []; split; reflexivity|]. split; [reflexivity|]. split; apply laid_array.
 Qed.
 Lemma compress_avx2_keeps_live_witness : premises_of SlidesFacts.compress_avx2_keeps_live.
 Proof. exact compress_neon_keeps_live_witness. Qed.

@@ -2,14 +2,10 @@
 (** * Witnesses: runs that reach what the theorems speak of, and that meet what they assume *)
 From Coq Require Import List Bool Arith String.
 From Pgquern.common Require Import Premises Parts.
-From Pgquern.tiercache Require Import Tiers FlatFile Refines Instances Sectors SectorsHold Beside BesideHolds Retry RetryHolds.
+From Pgquern.tiercache Require Import Tiers FlatFile Refines Examples Sectors SectorsHold Beside BesideHolds Retry RetryHolds.
 Import ListNotations.
 Local Open Scope list_scope.
 Local Open Scope nat_scope.
-
-(** No instance of a theorem that is computed fails, and each meets what the theorem assumes. *)
-Theorem instances_hold : forallb holds instances = true.
-Proof. vm_compute. reflexivity. Qed.
 
 (** Page 0 is written and goes to the SSD: the store does not have it, and it is dirty. *)
 Theorem the_ssd_alone_has_a_page : let s := state_after only_on_ssd in

@@ -1,7 +1,7 @@
 (* SPDX-License-Identifier: PostgreSQL *)
 (** * The kernels' forms of the checksum give PostgreSQL's *)
 From Coq Require Import ZArith List Lia Permutation.
-From Pgquern.tornpage Require Import Checksum Instances.
+From Pgquern.tornpage Require Import Checksum Examples.
 Import ListNotations.
 Local Open Scope Z_scope.
 

@@ -2,18 +2,9 @@
 (** * Witnesses: the hypotheses can be met, and without a protection a torn page stays torn *)
 From Coq Require Import ZArith Arith List Bool Lia Permutation.
 From Pgquern.common Require Import Premises.
-From Pgquern.tornpage Require Import Checksum ChecksumFacts LoadsFacts Recovery RecoveryFacts Instances.
+From Pgquern.tornpage Require Import Checksum ChecksumFacts LoadsFacts Recovery RecoveryFacts Examples.
 From Pgquern.tornpage Require Faults Runs Survives RunsFacts VectorsFacts VectorLoadsFacts.
 Import ListNotations.
-
-Lemma length_of_state j : length (state_of j) = 3.
-Proof.
-  induction j as [|j IH]; [reflexivity|]. cbn [state_of]. unfold step_of.
-  assert (S : forall i v (p : three), length p = 3 -> i < 3 -> length (set_sector i v p) = 3).
-  { intros i v p P I. unfold set_sector. rewrite app_length. cbn [length]. rewrite firstn_length, skipn_length. lia. }
-  assert (j mod 2 < 2) by (apply Nat.mod_upper_bound; lia). assert (Datatypes.S j mod 2 < 2) by (apply Nat.mod_upper_bound; lia).
-  apply S; [apply S; [exact IH|lia]|lia].
-Qed.
 
 Lemma lsn_of_state j : lsn_of (state_of j) = j.
 Proof. destruct j; reflexivity. Qed.
@@ -90,13 +81,6 @@ Proof.
     + constructor. constructor.
     + apply perm_trans with [1; 2; 3]; [constructor|reflexivity].
   - vm_compute. reflexivity.
-Qed.
-
-(** On these instances the theorems' hypotheses are true, and so are their conclusions: both were computed. *)
-Theorem instances_hold : Forall (fun i => hypothesis i = true /\ conclusion i = true) instances.
-Proof.
-  assert (H : forallb holds instances = true) by vm_cast_no_check (eq_refl true).
-  rewrite forallb_forall in H. apply Forall_forall. intros i I. now apply andb_true_iff, H.
 Qed.
 
 (** ** The premises of each theorem, met together *)

@@ -26,15 +26,10 @@ OneMoreIsFine(p) == RefCount <= 2
 RefCountIsEnough(p) == RefCount = 1
 
 \* Counts the pins first and takes the lock afterwards.
-\* STEP p \in Processes of CountFirst(p) | {IF p \in Backends THEN "backend" ELSE IF IsPrimary THEN "VACUUM" ELSE
-\*        "startup process"} {p} -> page | looks who has the page pinned: {pins}. It has no lock yet
 CountFirst(b) ==
     /\ (IsPrimary \/ b \in Cleaners) /\ pc[b] = "pinned" /\ dead # {} /\ MayCompact(b)
     /\ Goto(b, "counted")
     /\ UNCHANGED <<pins, locks, waiting, page, plan, reading>>
-\* STEP p \in Processes of LockThen(p) | {IF p \in Backends THEN "backend" ELSE IF IsPrimary THEN "VACUUM" ELSE
-\*        "startup process"} {p} -> page | takes the content lock in exclusive mode, relies on what it saw before, and
-\*        begins to compact. Pinned by now: {pins}. It makes the line pointers of dead tuples unused: {dead}
 LockThen(b) ==
     /\ pc[b] = "counted" /\ IsFree
     /\ exclusive' = b
@@ -47,7 +42,6 @@ CountFirstNext ==
     \/ \E i \in Items : Die(i)
 
 \* A reader that unpins and still reads.
-\* STEP b \in Backends | backend {b} -> page | unpins the page, and goes on to read its tuple
 UnpinAndGoOn(b) ==
     /\ pc[b] = "reading" /\ b \in pins
     /\ pins' = pins \ {b}
@@ -113,9 +107,6 @@ LooksThenUnlocks(b) ==
             /\ UNCHANGED pointer
     /\ UNCHANGED <<pins, exclusive, waiting, page, plan, seen>>
 
-\* Content locks without a queue.
-UnfairSpec == Spec /\ LocksAreBrief /\ CleanersGoOn /\ ReadersFinish
-
 \* pd_upper starts one cell too high.
 RECURSIVE MovesTooFar(_, _)
 MovesTooFar(items, top) ==
@@ -132,11 +123,6 @@ MovesTooLow(items, top) ==
     IF items = {} THEN <<[do |-> "upper", to |-> IF top > 0 THEN top ELSE 1]>>
     ELSE MovesTooLow(items \ {Highest(items)}, top - Lengths[Highest(items)])
 
-\* Dead tuples move with the others; afterwards they are still dead, or alive again.
-KeepsDead(p) ==
-    /\ plan' = Moves(InUse, Room)
-    /\ UNCHANGED <<lp, dead>>
-    /\ Goto(p, "compacting")
 RevivesDead(p) ==
     /\ plan' = Moves(InUse, Room)
     /\ UNCHANGED lp

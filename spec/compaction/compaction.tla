@@ -164,18 +164,6 @@ BeginCompaction(p) ==
     /\ dead' = {}
     /\ Goto(p, "compacting")
 
-\* STEP p \in Processes if Head(plan).do = "copy" /\ cells[Head(plan).to] # Hole | {IF p \in Backends THEN "backend"
-\*        ELSE IF IsPrimary THEN "VACUUM" ELSE "startup process"} {p} -> page | copies a byte of tuple
-\*        {cells[Head(plan).from][1]} from cell {Head(plan).from} to cell {Head(plan).to}, over a byte of tuple
-\*        {cells[Head(plan).to][1]}
-\* STEP p \in Processes if Head(plan).do = "copy" | {IF p \in Backends THEN "backend" ELSE IF IsPrimary THEN "VACUUM"
-\*        ELSE "startup process"} {p} -> page | copies a byte of tuple {cells[Head(plan).from][1]} from cell
-\*        {Head(plan).from} to cell {Head(plan).to}, which was never used
-\* STEP p \in Processes if Head(plan).do = "lp" | {IF p \in Backends THEN "backend" ELSE IF IsPrimary THEN "VACUUM"
-\*        ELSE "startup process"} {p} -> page | sets line pointer {Head(plan).item}: its tuple begins at cell
-\*        {Head(plan).to} now
-\* STEP p \in Processes | {IF p \in Backends THEN "backend" ELSE IF IsPrimary THEN "VACUUM" ELSE "startup process"} {p}
-\*        -> page | sets pd_upper to {Head(plan).to}: the cells below are free
 CompactionStep(p) ==
     /\ pc[p] = "compacting"
     /\ plan # <<>>
@@ -186,8 +174,6 @@ CompactionStep(p) ==
     /\ plan' = Tail(plan)
     /\ UNCHANGED <<pc, pins, locks, waiting, dead, reading>>
 
-\* STEP p \in Processes | {IF p \in Backends THEN "backend" ELSE IF IsPrimary THEN "VACUUM" ELSE "startup process"} {p}
-\*        -> page | has compacted the page, and lets the content lock go
 EndCompaction(p) ==
     /\ pc[p] = "compacting"
     /\ plan = <<>>
@@ -198,9 +184,6 @@ EndCompaction(p) ==
 -----------------------------------------------------------------------------
 (* Pins.  Anyone may pin at any time; no lock is needed for it. *)
 
-\* STEP b \in Backends of Pin(b) | backend {b} -> page | pins the page; that needs no lock
-\* STEP c \in Cleaners of Pin(c) | {IF IsPrimary THEN "VACUUM" ELSE "startup process"} {c} -> page | pins the page, to
-\*        remove the dead tuples {dead}
 Pin(p) ==
     /\ pc[p] = "idle"
     /\ p \in Cleaners => dead # {}
@@ -215,13 +198,6 @@ DropPin(p) ==
     /\ conflicts' = conflicts \ {p}
     /\ Goto(p, IF waiter # None /\ OwnCount(p) = 1 THEN "unpinned" ELSE "idle")
 
-\* STEP p \in Processes if signals' # signals | {IF p \in Backends THEN "backend" ELSE IF IsPrimary THEN "VACUUM" ELSE
-\*        "startup process"} {p} -> {IF IsPrimary THEN "VACUUM" ELSE "startup process"} {waiter} | sees that only the
-\*        waiter's pin is left, takes its flag from the page, and wakes it
-\* STEP p \in Processes if waiter # None | {IF p \in Backends THEN "backend" ELSE IF IsPrimary THEN "VACUUM" ELSE
-\*        "startup process"} {p} | looks who has the page pinned: {pins}. It does not wake the waiter {waiter}
-\* STEP p \in Processes | {IF p \in Backends THEN "backend" ELSE IF IsPrimary THEN "VACUUM" ELSE "startup process"} {p}
-\*        | sees that nobody waits any more
 Wake(p) ==
     /\ pc[p] = "unpinned"
     /\ IF waiter # None /\ RefCount = 1
@@ -234,10 +210,6 @@ Wake(p) ==
 (* Backends: read; on a primary also prune and insert. *)
 
 (* ConditionalLockBuffer: the lock at once, or not at all. *)
-\* STEP b \in Backends if exclusive' = b | backend {b} -> page | wants to remove the dead tuples {dead}, and has the
-\*        content lock in exclusive mode at once
-\* STEP b \in Backends | backend {b} -> page | wants to remove the dead tuples {dead}; others have the content lock, so
-\*        it goes on without
 TryPrune(b) ==
     /\ IsPrimary
     /\ pc[b] = "pinned"
@@ -247,11 +219,6 @@ TryPrune(b) ==
        ELSE exclusive' = exclusive /\ Goto(b, "refused")
     /\ UNCHANGED <<pins, shared, waiting, page, plan, reading>>
 
-\* STEP b \in Backends if pc'[b] = "compacting" | backend {b} -> page | looks who has the page pinned: {pins}. It
-\*        begins to compact, and {IF \E i \in dead : lp'[i].off = 0 THEN "makes the line pointers of dead tuples
-\*        unused" ELSE "keeps the line pointers of dead tuples"}: {dead}
-\* STEP b \in Backends | backend {b} -> page | looks who has the page pinned: {pins}. It may not compact, and lets the
-\*        content lock go
 CountToPrune(b) ==
     /\ b \in Backends
     /\ pc[b] = "counting"
@@ -265,8 +232,6 @@ CountToPrune(b) ==
 
 MayTakeShared == exclusive = None
 
-\* STEP b \in Backends if shared' # shared | backend {b} -> page | takes the content lock in shared mode
-\* STEP b \in Backends | backend {b} -> page | begins to look at the page, without the content lock
 TakeShared(b) ==
     /\ pc[b] \in {"pinned", "refused", "pruned", "between"}
     /\ MayTakeShared
@@ -275,10 +240,6 @@ TakeShared(b) ==
     /\ UNCHANGED <<pins, exclusive, waiting, page, plan, reading>>
 
 (* A pointer to a tuple on the page, dead to others or not; then unlock. *)
-\* STEP b \in Backends if pointer'[b] # NoPointer | backend {b} -> page | looks up line pointer {pointer'[b].item},
-\*        keeps a pointer to its tuple at cell {pointer'[b].off}, and lets the content lock go. The pin must protect
-\*        the tuple from here on
-\* STEP b \in Backends | backend {b} -> page | finds no tuple, and lets the content lock go
 LookUp(b) ==
     /\ pc[b] = "looking"
     /\ \/ /\ \E i \in InUse :
@@ -290,16 +251,6 @@ LookUp(b) ==
     /\ shared' = shared \ {b}
     /\ UNCHANGED <<pins, exclusive, waiting, page, plan, seen>>
 
-\* STEP b \in Backends if seen'[b][Len(seen'[b])] = Byte(pointer[b].item, pointer[b].version, Len(seen'[b])) | backend
-\*        {b} -> page | reads cell {pointer[b].off + Len(seen[b])} through its pointer: byte {Len(seen'[b])} of its
-\*        tuple {pointer[b].item}
-\* STEP b \in Backends if cells[pointer[b].off + Len(seen[b])] = Hole | backend {b} -> page | reads cell
-\*        {pointer[b].off + Len(seen[b])} through its pointer: there is nothing of its tuple {pointer[b].item}
-\* STEP b \in Backends | backend {b} -> page | reads cell {pointer[b].off + Len(seen[b])} through its pointer to tuple
-\*        {pointer[b].item}; but there is by now byte {cells[pointer[b].off + Len(seen[b])][3]} of {IF
-\*        cells[pointer[b].off + Len(seen[b])][1] # pointer[b].item THEN "tuple" ELSE IF cells[pointer[b].off +
-\*        Len(seen[b])][2] # pointer[b].version THEN "a newer tuple under line pointer" ELSE "tuple"}
-\*        {cells[pointer[b].off + Len(seen[b])][1]}
 ReadByte(b) ==
     /\ pc[b] = "reading"
     /\ Len(seen[b]) < Lengths[pointer[b].item]
@@ -311,8 +262,6 @@ Forget(b) ==
     /\ seen' = [seen EXCEPT ![b] = <<>>]
 
 (* On to the page's next tuple, under the same pin. *)
-\* STEP b \in Backends | backend {b} | is done with tuple {pointer[b].item}, and goes on to the next one under the same
-\*        pin
 LookFurther(b) ==
     /\ pc[b] = "reading"
     /\ Goto(b, "between")
@@ -320,7 +269,6 @@ LookFurther(b) ==
     /\ UNCHANGED <<pins, locks, waiting, page, plan>>
 
 (* Done with the page, all of the tuple read or not. *)
-\* STEP b \in Backends | backend {b} -> page | is done with tuple {pointer[b].item}, and unpins the page
 Unpin(b) ==
     /\ pc[b] = "reading"
     /\ DropPin(b)
@@ -328,14 +276,12 @@ Unpin(b) ==
     /\ UNCHANGED <<locks, waiter, signals, page, plan>>
 
 (* Nothing to read, or a tuple inserted. *)
-\* STEP b \in Backends | backend {b} -> page | unpins the page
 Leave(b) ==
     /\ pc[b] = "done"
     /\ DropPin(b)
     /\ UNCHANGED <<locks, waiter, signals, page, plan, reading>>
 
 (* Cancelled by recovery; not while it waits for or holds a content lock. *)
-\* STEP b \in Backends | backend {b} -> page | was cancelled by recovery: it stops to read, and unpins the page
 GiveWay(b) ==
     /\ b \in conflicts
     /\ pc[b] = "reading"
@@ -348,7 +294,6 @@ GiveWay(b) ==
 HasRoom(i)    == upper - Lengths[i] >= 1
 NewVersion(i) == 1 - lp[i].version
 
-\* STEP b \in Backends | backend {b} -> page | takes the content lock in exclusive mode, to insert a tuple
 TakeToInsert(b) ==
     /\ IsPrimary
     /\ pc[b] = "pinned"
@@ -358,8 +303,6 @@ TakeToInsert(b) ==
     /\ Goto(b, "inserting")
     /\ UNCHANGED <<pins, shared, waiting, page, plan, reading>>
 
-\* STEP b \in Backends, i \in Items if lp'[i] # lp[i] | backend {b} -> page | inserts a tuple under line pointer {i},
-\*        from cell {lp'[i].off} on, and lets the content lock go
 Insert(b) ==
     /\ pc[b] = "inserting"
     /\ \E i \in Items \ InUse :
@@ -376,8 +319,6 @@ Insert(b) ==
 -----------------------------------------------------------------------------
 (* Cleaners: LockBufferForCleanup. *)
 
-\* STEP c \in Cleaners | {IF IsPrimary THEN "VACUUM" ELSE "startup process"} {c} -> page | takes the content lock in
-\*        exclusive mode
 TakeExclusive(c) ==
     /\ c \in Cleaners
     /\ pc[c] \in {"pinned", "retrying"}
@@ -388,14 +329,6 @@ TakeExclusive(c) ==
 
 (* Only one may wait: a second one gets an error, "multiple backends       *)
 (* attempting to wait for pincount 1".                                     *)
-\* STEP c \in Cleaners if pc'[c] = "compacting" | {IF IsPrimary THEN "VACUUM" ELSE "startup process"} {c} -> page |
-\*        looks who has the page pinned: {pins}. It begins to compact, and {IF \E i \in dead : lp'[i].off = 0 THEN
-\*        "makes the line pointers of dead tuples unused" ELSE "keeps the line pointers of dead tuples"}: {dead}
-\* STEP c \in Cleaners if waiter' = c | {IF IsPrimary THEN "VACUUM" ELSE "startup process"} {c} -> page | looks who has
-\*        the page pinned: {pins}. It must wait, and sets its flag on the page, so that the last of them wakes it
-\* STEP c \in Cleaners | {IF IsPrimary THEN "VACUUM" ELSE "startup process"} {c} -> page | looks who has the page
-\*        pinned: {pins}. It would have to wait, but the flag of {waiter} is there: it gets an error, and lets the
-\*        content lock go
 CountToClean(c) ==
     /\ c \in Cleaners
     /\ pc[c] = "counting"
@@ -408,15 +341,12 @@ CountToClean(c) ==
             /\ UNCHANGED <<page, plan>>
     /\ UNCHANGED <<pins, shared, signals, conflicts, reading>>
 
-\* STEP c \in Cleaners | {IF IsPrimary THEN "VACUUM" ELSE "startup process"} {c} -> page | lets the content lock go,
-\*        and falls asleep
 FallAsleep(c) ==
     /\ pc[c] = "flagged"
     /\ exclusive' = None
     /\ Goto(c, "asleep")
     /\ UNCHANGED <<pins, shared, waiting, page, plan, reading>>
 
-\* STEP c \in Cleaners | {IF IsPrimary THEN "VACUUM" ELSE "startup process"} {c} | wakes up: its latch was set
 BeWoken(c) ==
     /\ pc[c] = "asleep"
     /\ c \in signals
@@ -425,14 +355,11 @@ BeWoken(c) ==
     /\ UNCHANGED <<pins, locks, waiter, conflicts, page, plan, reading>>
 
 (* The latch may be set for other reasons too. *)
-\* STEP c \in Cleaners | {IF IsPrimary THEN "VACUUM" ELSE "startup process"} {c} | wakes up for another reason
 WakeForNothing(c) ==
     /\ pc[c] = "asleep"
     /\ Goto(c, "awake")
     /\ UNCHANGED <<pins, locks, waiting, page, plan, reading>>
 
-\* STEP c \in Cleaners | {IF IsPrimary THEN "VACUUM" ELSE "startup process"} {c} | has waited too long, and cancels the
-\*        backends that have the page pinned: {pins \cap Backends}
 LosePatience(c) ==
     /\ Cancels
     /\ pc[c] = "asleep"
@@ -440,22 +367,12 @@ LosePatience(c) ==
     /\ Goto(c, "awake")
     /\ UNCHANGED <<pins, locks, waiter, signals, page, plan, reading>>
 
-\* STEP c \in Cleaners if waiter = c /\ waiter' = None | {IF IsPrimary THEN "VACUUM" ELSE "startup process"} {c} ->
-\*        page | takes its flag from the page, and will try again
-\* STEP c \in Cleaners if waiter # waiter' | {IF IsPrimary THEN "VACUUM" ELSE "startup process"} {c} -> page | takes
-\*        the flag of {waiter} from the page, and will try again
-\* STEP c \in Cleaners if waiter = c | {IF IsPrimary THEN "VACUUM" ELSE "startup process"} {c} | will try again; its
-\*        flag stays on the page
-\* STEP c \in Cleaners | {IF IsPrimary THEN "VACUUM" ELSE "startup process"} {c} | will try again; its flag was taken
-\*        from the page by who woke it
 Retry(c) ==
     /\ pc[c] = "awake"
     /\ waiter' = IF waiter = c THEN None ELSE waiter
     /\ Goto(c, "retrying")
     /\ UNCHANGED <<pins, locks, signals, conflicts, page, plan, reading>>
 
-\* STEP c \in Cleaners | {IF IsPrimary THEN "VACUUM" ELSE "startup process"} {c} -> page | unpins the page that it has
-\*        compacted
 UnpinCleaned(c) ==
     /\ pc[c] = "cleaned"
     /\ DropPin(c)
@@ -464,7 +381,6 @@ UnpinCleaned(c) ==
 -----------------------------------------------------------------------------
 (* A tuple dies: no snapshot can see it any more.  It may do so under a    *)
 (* reader's eyes; only the pin protects the bytes.                         *)
-\* STEP i \in Items | other transactions | need tuple {i} no more: it is dead from now on
 Die(i) ==
     /\ i \in InUse \ dead
     /\ \A p \in Processes : pc[p] # "compacting"
@@ -497,13 +413,6 @@ Labels == {"idle", "pinned", "counting", "refused", "compacting", "pruned", "loo
            "inserting",
            "unpinned", "flagged", "asleep", "awake", "retrying", "cleaned", "error"}
 
-\* INNER pc, plan, cells, pointer, seen
-\* NOTE | The page has room for the bytes of tuples: cells 1 to {Room}. A tuple has the number of its line pointer
-\* NOTE i \in AtFirst if Lengths[i] = 1 | Tuple {i} lies in cell {lp[i].off}
-\* NOTE i \in AtFirst if Lengths[i] > 1 | Tuple {i} lies in the cells {lp[i].off} to {lp[i].off + Lengths[i] - 1}
-\* NOTE if Items # AtFirst | These line pointers are unused: {Items \ AtFirst}
-\* NOTE if \E a, b \in Backends : a # b /\ SessionOf[a] = SessionOf[b] | The backends are cursors of one session
-\* BROKEN if upper \notin 1..(Room + 1) | pd_upper is {upper}; the cells are 1 to {Room}
 TypeOK ==
     /\ pc \in [Processes -> Labels]
     /\ pins \subseteq Processes
@@ -518,39 +427,26 @@ TypeOK ==
     /\ dead \subseteq Items
 
 (* The main property: a reader reads the bytes of its own tuple. *)
-\* BROKEN b \in Backends, k \in 1..Len(seen[b]) if seen[b][k] # Byte(pointer[b].item, pointer[b].version, k) /\
-\*        seen[b][k] # Hole | Backend {b} took byte {seen[b][k][3]} of {IF seen[b][k][1] = pointer[b].item /\
-\*        seen[b][k][2] # pointer[b].version THEN "a newer tuple under line pointer" ELSE "tuple"} {seen[b][k][1]} for
-\*        byte {k} of its tuple {pointer[b].item}
-\* BROKEN b \in Backends, k \in 1..Len(seen[b]) if seen[b][k] = Hole | Backend {b} took what was never written for byte
-\*        {k} of its tuple {pointer[b].item}
 NoWrongBytes ==
     \A b \in Backends : \A k \in 1..Len(seen[b]) :
         seen[b][k] = Byte(pointer[b].item, pointer[b].version, k)
 
 (* The bytes that a reader has not read yet are there, too. *)
 Holds(i, version, off) == \A k \in 1..Lengths[i] : cells[off + k - 1] = Byte(i, version, k)
-\* BROKEN b \in Backends if pointer[b] # NoPointer /\ ~Holds(pointer[b].item, pointer[b].version, pointer[b].off) |
-\*        Backend {b} still has a pointer to tuple {pointer[b].item} at cell {pointer[b].off}, where it is no more
 PointersHold ==
     \A b \in Backends : pointer[b] # NoPointer =>
         Holds(pointer[b].item, pointer[b].version, pointer[b].off)
 
 (* Who has the content lock in exclusive mode has it alone. *)
-\* BROKEN | {exclusive} has the content lock in exclusive mode, and {shared} in shared mode
 LocksExclude == exclusive # None => shared = {}
 
 (* Who looks up has the lock shared; who counts pins, moves tuples, inserts *)
 (* or has just set its flag has it exclusive; and nobody else.             *)
-\* BROKEN b \in Backends if pc[b] = "looking" /\ b \notin shared | Backend {b} looks at the page without the content
-\*        lock
 LocksAreHeld ==
     /\ shared = {b \in Backends : pc[b] = "looking"}
     /\ \A p \in Processes : exclusive = p <=> pc[p] \in {"counting", "compacting", "inserting", "flagged"}
 
 (* Nobody locks, points into or waits for a page without a pin on it. *)
-\* BROKEN b \in Backends if pointer[b] # NoPointer /\ b \notin pins | Backend {b} has a pointer into the page, and no
-\*        pin on it
 UsersHavePins ==
     /\ shared \subseteq pins
     /\ exclusive # None => exclusive \in pins
@@ -566,18 +462,12 @@ EachDoesItsOwn ==
     /\ \A b \in Backends : pc[b] \notin {"cleaned", "flagged", "asleep", "awake", "retrying", "error"}
 
 (* While tuples move, nobody else has a pointer; others may have pins. *)
-\* BROKEN p \in Processes, b \in Backends if pc[p] = "compacting" /\ b # p /\ pointer[b] # NoPointer | {p} compacts the
-\*        page, while backend {b} has a pointer to tuple {pointer[b].item}
 CompactsAlone ==
     \A p \in Processes : pc[p] = "compacting" =>
         /\ exclusive = p
         /\ \A b \in Backends \ {p} : pointer[b] = NoPointer
 
 (* While no one changes it, the page is in order. *)
-\* BROKEN i \in InUse if lp[i].off < upper | Tuple {i} begins at cell {lp[i].off}, below pd_upper, {upper}
-\* BROKEN i \in InUse if ~Holds(i, lp[i].version, lp[i].off) | The bytes of tuple {i} are no more where its line
-\*        pointer says, at cell {lp[i].off}
-\* BROKEN if plan # <<>> | Nobody has the page locked, though tuples are still to be moved
 PageIsSound ==
     exclusive = None =>
         /\ plan = <<>>
@@ -585,47 +475,32 @@ PageIsSound ==
 
 (* Compaction compacts: dead tuples are gone, and tuples in use lie        *)
 (* without a hole at the end of the page (PageIsSound: nothing overlaps).  *)
-\* BROKEN if dead # {} | The page was compacted, and these dead tuples are still there: {dead}
-\* BROKEN if upper # Room + 1 - SumOf(InUse) | The page was compacted: pd_upper should be {Room + 1 - SumOf(InUse)},
-\*        and is {upper}
 Compacted ==
     \A p \in Processes : pc[p] = "compacting" /\ plan = <<>> =>
         dead = {} /\ upper = Room + 1 - SumOf(InUse)
 
 (* Only a tuple dies: a line pointer that is UNUSED has none.              *)
-\* BROKEN i \in dead \ InUse | Line pointer {i} counts as dead, and has no tuple
 DeadAreInUse == dead \subseteq InUse
 
 (* A dead tuple does not come back: its line pointer becomes UNUSED.       *)
-\* BROKEN i \in dead \ dead' if lp'[i].off # 0 | Tuple {i} was dead, and is visible again
 DeadAreRemoved == [][\A i \in dead \ dead' : lp'[i].off = 0]_vars
 
 (* A line pointer that is used again has a tuple of another version.       *)
-\* BROKEN i \in Items \ InUse if lp'[i].off # 0 /\ lp'[i].version = lp[i].version | The new tuple of line pointer {i}
-\*        cannot be told from the one that was there before
 InsertsAreNew == [][\A i \in Items \ InUse : lp'[i].off # 0 => lp'[i].version # lp[i].version]_vars
 
 (* A tuple that is not dead stays, and no other one takes its line pointer.*)
-\* BROKEN i \in InUse if lp'[i].off # 0 /\ lp'[i].version # lp[i].version | Another tuple has taken line pointer {i},
-\*        which was in use
-\* BROKEN i \in InUse \ dead if lp'[i].off = 0 | Tuple {i} is gone, and was not dead
 TuplesStay == [][\A i \in InUse : lp'[i].version = lp[i].version /\ (lp'[i].off = 0 => i \in dead)]_vars
 
 (* The waiter is one that sleeps, is about to, or has just been woken.     *)
-\* BROKEN | The page has the flag of {waiter}, who does not wait
 WaiterWaits == waiter # None => pc[waiter] \in {"flagged", "asleep", "awake"}
 
 (* Who sleeps will be woken: the page has its flag, or it has been signalled. *)
-\* BROKEN c \in Cleaners if pc[c] \in {"flagged", "asleep"} /\ waiter # c /\ c \notin signals | {c} sleeps; its flag is
-\*        not on the page, so that nobody will wake it
 SleepersAreKnown == \A c \in Cleaners : pc[c] \in {"flagged", "asleep"} => waiter = c \/ c \in signals
 
 (* A cancellation ends with the pin: the backend's next pin is no conflict. *)
-\* BROKEN b \in conflicts \ pins | Backend {b} was cancelled, and has no pin any more
 ConflictsHavePins == conflicts \subseteq pins
 
 (* Nobody gets the error for a second waiter. *)
-\* BROKEN c \in Cleaners if pc[c] = "error" | {c} got the error
 OneWaiter == \A c \in Cleaners : pc[c] # "error"
 
 -----------------------------------------------------------------------------
@@ -666,11 +541,9 @@ PrimarySpec == Spec /\ PrimaryFairness
 StandbySpec == Spec /\ StandbyFairness
 
 (* A process that waits for the cleanup lock gets it if no new pins come.  *)
-\* BROKEN c \in Cleaners if pc[c] \notin {"idle", "cleaned", "unpinned"} | {c} waits, and never gets the cleanup lock
 CleanupComes == Lull => \A c \in Cleaners : pc[c] = "pinned" ~> pc[c] = "compacting"
 (* It gets it though new pins keep coming.  That does not hold: see the    *)
 (* mutant of that name.                                                    *)
-\* BROKEN c \in Cleaners if pc[c] \notin {"idle", "cleaned", "unpinned"} | {c} waits, and never gets the cleanup lock
 CleanupComesInACrowd == \A c \in Cleaners : pc[c] = "pinned" ~> pc[c] = "compacting"
 
 =============================================================================

@@ -49,9 +49,6 @@ Init ==
 
 -----------------------------------------------------------------------------
 (* A query. *)
-\* STEP r \in Readers if memory = Absent | query {r} -> page | pins the page, which is not in memory: it is read from
-\*        the disk
-\* STEP r \in Readers | query {r} -> page | pins the page, which is in memory
 PinToRead(r) ==
     /\ pc[r] = "idle"
     /\ Goto(r, "pinned") /\ pins' = pins \cup {r}
@@ -59,18 +56,14 @@ PinToRead(r) ==
     /\ began' = [began EXCEPT ![r] = image]
     /\ UNCHANGED <<disk, shared, exclusive, image, found>>
 MayShare == ~exclusive
-\* STEP r \in Readers | query {r} -> page | takes the content lock in shared mode
 LockToRead(r) ==
     /\ pc[r] = "pinned" /\ MayShare
     /\ Goto(r, "locked") /\ shared' = shared \cup {r}
     /\ UNCHANGED <<memory, disk, pins, exclusive, image, began, found>>
-\* STEP r \in Readers if memory = Zeroes | query {r} -> page | reads the page: it is full of zeroes
-\* STEP r \in Readers | query {r} -> page | reads the page: it has the rows up to image {memory}
 Look(r) ==
     /\ pc[r] = "locked" /\ found[r] = Nothing
     /\ found' = [found EXCEPT ![r] = memory]
     /\ UNCHANGED <<pc, memory, disk, pins, shared, exclusive, image, began>>
-\* STEP r \in Readers | query {r} -> page | lets the lock go, and unpins the page
 Leave(r) ==
     /\ found[r] # Nothing
     /\ Goto(r, "idle") /\ pins' = pins \ {r} /\ shared' = shared \ {r}
@@ -80,11 +73,6 @@ Leave(r) ==
 (* The replay of an image.  Nobody can have the lock of a page that was not*)
 (* in memory.                                                              *)
 LocksAtOnce == TRUE
-\* STEP if memory' # memory /\ exclusive' | startup process -> page | needs the page for the next image. It is not in
-\*        memory, and not read: the startup process makes it full of zeroes, pinned and locked at once
-\* STEP if memory' # memory | startup process -> page | needs the page for the next image. It is not in memory, and not
-\*        read: the startup process makes it full of zeroes, and pins it; it has no lock yet
-\* STEP | startup process -> page | pins the page, for the next image
 PinToRestore ==
     /\ pc[Startup] = "idle" /\ image < Images
     /\ pins' = pins \cup {Startup}
@@ -94,13 +82,11 @@ PinToRestore ==
             /\ Goto(Startup, IF LocksAtOnce THEN "locked" ELSE "pinned")
        ELSE Goto(Startup, "pinned") /\ UNCHANGED <<memory, exclusive>>
     /\ UNCHANGED <<disk, shared, image, began, found>>
-\* STEP | startup process -> page | takes the content lock in exclusive mode
 LockToRestore ==
     /\ pc[Startup] = "pinned" /\ shared = {}
     /\ Goto(Startup, "locked") /\ exclusive' = TRUE
     /\ UNCHANGED <<memory, disk, pins, shared, image, began, found>>
 Restored == image + 1
-\* STEP | startup process -> page | writes image {image'} over the page, lets the lock go, and unpins it
 Restore ==
     /\ pc[Startup] = "locked"
     /\ memory' = Restored /\ image' = image + 1
@@ -109,7 +95,6 @@ Restore ==
 
 (* The buffer is needed for another page. *)
 MayGo == pins = {}
-\* STEP | server -> page | needs the buffer for another page: it writes this one to the disk, and it leaves the memory
 Evict ==
     /\ memory # Absent /\ MayGo
     /\ disk' = memory /\ memory' = Absent
@@ -122,9 +107,6 @@ Next ==
 Spec == Init /\ [][Next]_vars
 
 -----------------------------------------------------------------------------
-\* INNER pc
-\* NOTE | The standby replays {Images} images of one page: each has the rows of those before, and more. In memory,
-\*        {Zeroes} is a page full of zeroes, and {Absent} is no page
 TypeOK ==
     /\ pc \in [Processes -> {"idle", "pinned", "locked"}]
     /\ image \in 0..Images /\ disk \in 0..Images /\ memory \in {Zeroes, Absent} \cup 0..Images
@@ -132,24 +114,17 @@ TypeOK ==
     /\ exclusive \in BOOLEAN /\ shared \subseteq pins /\ pins \subseteq Processes
 
 (* Who is at the page has a pin, and so the page. *)
-\* BROKEN if pins # {} /\ memory = Absent | The page is pinned by {pins}, and has left the memory
 PinnedStays == pins = {p \in Processes : pc[p] # "idle"} /\ (pins # {} => memory # Absent)
 
 (* Who has the lock has it alone, or with other readers; who has looked has it. *)
-\* BROKEN if exclusive /\ shared # {} | The startup process has the lock alone, and {shared} share it
 LocksExclude ==
     /\ shared = {r \in Readers : pc[r] = "locked"} /\ (exclusive <=> pc[Startup] = "locked")
     /\ exclusive => shared = {}
     /\ \A r \in Readers : found[r] # Nothing => r \in shared
 
 (* A query finds all rows that there were when it came to the page. *)
-\* BROKEN r \in Readers if found[r] # Nothing /\ found[r] < began[r] /\ found[r] = Zeroes | Query {r} found a page full
-\*        of zeroes. All rows up to image {began[r]} were there before it came
-\* BROKEN r \in Readers if found[r] # Nothing /\ found[r] < began[r] /\ found[r] # Zeroes | Query {r} found the rows up
-\*        to image {found[r]} only. All up to image {began[r]} were there before it came
 RowsAreFound == \A r \in Readers : found[r] # Nothing => found[r] >= began[r]
 
 (* What has been replayed is in memory or on disk. *)
-\* BROKEN | Image {image} was replayed, and is neither in memory nor on disk
 ImagesStay == ~exclusive /\ pc[Startup] = "idle" => image = IF memory = Absent THEN disk ELSE memory
 =============================================================================

@@ -35,8 +35,6 @@ ScansNothing(w) == {}
 RaisedToNext(w) == next
 \* The number 0, which is no MultiXactId, is not skipped.
 WithZero == (next + 1) % Size
-\* The segment of the last one before the new limit goes, though it may hold the limit itself.
-OneTooMany(x) == {s \in segments : Precedes(s * PerSegment, x)}
 
 \* Before 6db99283 segments were compared by where they begin, as if half a ring ended between two of them.
 ByBeginnings(s, u) == Behind(s * PerSegment, u * PerSegment)

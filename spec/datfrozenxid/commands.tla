@@ -10,32 +10,26 @@ EXTENDS crash
 -----------------------------------------------------------------------------
 (* Tables.  A new one has relfrozenxid from its creator's snapshot; what   *)
 (* its creator inserts has the creator's own XID.                          *)
-\* STEP t \in Tables | creator of table {t} | creates table {t} in database {DbOf[t]} as transaction {next}:
-\*        relfrozenxid {rel'[t].frozen}. Nobody else sees it yet
 CreateTable(t) ==
     /\ t \in MayCreate /\ rel[t].status = "none" /\ MayAssign
     /\ row[DbOf[t]].status = "live"
     /\ rel' = [rel EXCEPT ![t] = [status |-> "new", frozen |-> next, oldest |-> next]]
     /\ next' = Advance(next)
     /\ UNCHANGED <<hold, row, truncs, freezing, worker, ddl>> /\ NoWal
-\* STEP t \in Tables | creator of table {t} | commits: from now on snapshots show table {t}
 CommitTable(t) ==
     /\ rel[t].status = "new"
     /\ rel' = [rel EXCEPT ![t].status = "live"]
     /\ unsent' = unsent \cup {t}
     /\ UNCHANGED <<shared, row, truncs, freezing, worker, alter, copy>> /\ NoWal
-\* STEP t \in Tables | creator of table {t} | rolls back: table {t} is gone
 AbortTable(t) ==
     /\ rel[t].status = "new"
     /\ rel' = [rel EXCEPT ![t].status = "dropped"]
     /\ UNCHANGED <<shared, row, truncs, freezing, worker, ddl>> /\ NoWal
-\* STEP t \in Tables | a session in database {DbOf[t]} | drops table {t}, and commits
 DropTable(t) ==
     /\ t \in MayDrop /\ rel[t].status = "live" /\ freezing[t] = 0
     /\ rel' = [rel EXCEPT ![t].status = "dropped"]
     /\ unsent' = unsent \cup {t}
     /\ UNCHANGED <<shared, row, truncs, freezing, worker, alter, copy>> /\ NoWal
-\* SMALL t \in Tables | a session in database {DbOf[t]} | sends the messages of the commit about table {t}
 SendTable(t) ==
     /\ t \in unsent
     /\ unsent' = unsent \ {t}
@@ -53,22 +47,16 @@ ReadToAlter(d, frozen) ==
     /\ d \in MayAlter /\ alter.pc = "none" /\ ~TupleLocked(d) /\ row[d].status = "live"
     /\ alter' = [pc |-> "read", db |-> d, before |-> 0, after |-> frozen]
     /\ UNCHANGED <<shared, truncs, rows, freezing, worker, copy, unsent>> /\ NoWal
-\* STEP d \in Databases | ALTER DATABASE | reads the row of database {d}, to make a new version of it, with
-\*        datfrozenxid {alter'.after}
 AlterRead(d) == ReadToAlter(d, row[d].frozen)
-\* STEP | ALTER DATABASE | writes the new version of the row of database {alter.db}, not committed yet
 AlterWrite ==
     /\ alter.pc = "read" /\ ~TupleLocked(alter.db)
     /\ alter' = [alter EXCEPT !.pc = "written"]
     /\ UNCHANGED <<shared, truncs, rows, freezing, worker, copy, unsent>> /\ NoWal
-\* STEP | ALTER DATABASE -> pg_database | commits: the new version counts, with datfrozenxid {alter.after}. The old
-\*        one had {row[alter.db].frozen}
 AlterCommit ==
     /\ alter.pc = "written"
     /\ alter' = [alter EXCEPT !.pc = "committed", !.before = row[alter.db].frozen]
     /\ row' = [row EXCEPT ![alter.db].frozen = alter.after]
     /\ UNCHANGED <<shared, truncs, rel, freezing, worker, copy, unsent>> /\ NoWal
-\* STEP | ALTER DATABASE | sends its messages: the row of database {alter.db} has changed
 AlterSend ==
     /\ alter.pc = "committed"
     /\ alter' = [alter EXCEPT !.pc = "sent"]
@@ -79,8 +67,6 @@ AlterSend ==
 (* CREATE DATABASE: no one is in the template, and no one can connect to   *)
 (* it until the end.  The one table of the new database gets what the one  *)
 (* of the template has.                                                    *)
-\* STEP | CREATE DATABASE -> pg_database | copies the template {Template} to the new database {NewDatabase}, as
-\*        transaction {copy'.xid}. The copy has the datfrozenxid of the template: {row'[NewDatabase].frozen}
 CopyDatabase ==
     /\ MayCopy /\ copy.pc = "none" /\ MayAssign
     /\ \A w \in Workers : DbOf[w] = Template => pc[w] = "idle"
@@ -91,8 +77,6 @@ CopyDatabase ==
     /\ LET original == CHOOSE t \in TablesOf(Template) : TRUE
        IN rel' = [t \in Tables |-> IF DbOf[t] = NewDatabase THEN [rel[original] EXCEPT !.status = "copied"] ELSE rel[t]]
     /\ UNCHANGED <<hold, truncs, freezing, worker, alter, unsent>> /\ NoWal
-\* STEP | CREATE DATABASE -> pg_database | commits: database {NewDatabase} is there. Snapshots that were taken before
-\*        do not show it
 CommitCopy ==
     /\ copy.pc = "copied"
     /\ copy' = [copy EXCEPT !.pc = "committed"]
@@ -100,7 +84,6 @@ CommitCopy ==
     /\ rel' = [t \in Tables |-> IF DbOf[t] = NewDatabase THEN [rel[t] EXCEPT !.status = "live"] ELSE rel[t]]
     /\ unsent' = unsent \cup {"copy"}
     /\ UNCHANGED <<shared, truncs, freezing, worker, alter>> /\ NoWal
-\* STEP | CREATE DATABASE | sends its messages, and lets go of the template: others may connect to {Template} again
 SendCopy ==
     /\ "copy" \in unsent
     /\ unsent' = unsent \ {"copy"}

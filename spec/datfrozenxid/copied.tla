@@ -56,8 +56,6 @@ Older(x, y) == IF Precedes(x, y) THEN x ELSE y
 NotWorking == [new |-> 0, todo |-> {}, told |-> FALSE]
 Goto(w, label) == pc' = [pc EXCEPT ![w] = label]
 
-\* STEP w \in Workers | vacuum {w} in database {DbOf[w]} | freezes all rows of its database: they need MultiXactIds
-\*        from {oldest'[DbOf[w]]} on
 Freeze(w) ==
     /\ pc[w] = "idle"
     /\ Goto(w, "frozen")
@@ -66,8 +64,6 @@ Freeze(w) ==
     /\ UNCHANGED <<next, row, limit, segments>>
 
 Raised(w) == my[w].new
-\* STEP w \in Workers | vacuum {w} in database {DbOf[w]} -> pg_database | writes datminmxid of its own database in
-\*        place: {row'[DbOf[w]]}
 Raise(w) ==
     /\ pc[w] = "frozen"
     /\ Goto(w, "enter")
@@ -77,8 +73,6 @@ Raise(w) ==
 (* WrapLimitsVacuumLock, and the snapshot. *)
 Locked == \E w \in Workers : pc[w] \in {"scan", "truncate", "limit"}
 ToScan(w) == Present
-\* STEP w \in Workers | vacuum {w} in database {DbOf[w]} -> pg_database | begins to scan pg_database for the oldest
-\*        datminmxid of all. Its snapshot shows the databases {my'[w].todo}
 Enter(w) ==
     /\ pc[w] = "enter" /\ ~Locked
     /\ Goto(w, "scan")
@@ -86,18 +80,12 @@ Enter(w) ==
     /\ UNCHANGED <<next, oldest, row, limit, segments>>
 
 (* A row of pg_database, read as it is now. *)
-\* STEP w \in Workers, d \in my[w].todo \ my'[w].todo | vacuum {w} in database {DbOf[w]} -> pg_database | reads the
-\*        row of database {d}, as it is now: datminmxid {row[d]}. The oldest so far is {my'[w].new}
 Scan(w) ==
     /\ pc[w] = "scan"
     /\ \E d \in my[w].todo :
            my' = [my EXCEPT ![w].new = Older(row[d], @), ![w].todo = @ \ {d}]
     /\ UNCHANGED <<next, oldest, row, limit, segments, pc>>
 ScanAgain(w) == FALSE
-\* SMALL w \in Workers if pc'[w] = "truncate" | vacuum {w} in database {DbOf[w]} | has read all rows that its
-\*        snapshot shows: the oldest of all is {my[w].new}
-\* STEP w \in Workers | vacuum {w} in database {DbOf[w]} | has read all rows; a message came meanwhile, so it scans
-\*        again: {my'[w].todo}
 EndScan(w) ==
     /\ pc[w] = "scan" /\ my[w].todo = {}
     /\ IF ScanAgain(w)
@@ -113,12 +101,6 @@ SegmentPrecedes(s, t) ==
     /\ Behind(s * PerSegment, t * PerSegment)
     /\ Behind(s * PerSegment, t * PerSegment + PerSegment - 1)
 Removable(x) == {s \in segments : SegmentPrecedes(s, Segment(Retreat(x)))}
-\* STEP w \in Workers if limit' # limit /\ segments' # segments | vacuum {w} in database {DbOf[w]} -> pg_multixact |
-\*        refuses MultiXactIds before {my[w].new} from now on, and removes the segments {segments \ segments'} of
-\*        pg_multixact
-\* STEP w \in Workers if limit' # limit | vacuum {w} in database {DbOf[w]} -> pg_multixact | refuses MultiXactIds
-\*        before {my[w].new} from now on; no whole segment of pg_multixact lies before
-\* STEP w \in Workers | vacuum {w} in database {DbOf[w]} -> pg_multixact | has nothing to truncate
 Truncate(w) ==
     /\ pc[w] = "truncate"
     /\ Goto(w, "limit")
@@ -128,8 +110,6 @@ Truncate(w) ==
     /\ UNCHANGED <<next, oldest, row, my>>
 
 (* SetMultiXactIdLimit: it does not look at the old value. *)
-\* STEP w \in Workers | vacuum {w} in database {DbOf[w]} | sets the shared limit to {limit'}; it was {limit}. It is
-\*        done
 SetLimit(w) ==
     /\ pc[w] = "limit"
     /\ Goto(w, "done")
@@ -141,7 +121,6 @@ SetLimit(w) ==
 (* A MultiXactId is assigned: any table may get it.  None is assigned half *)
 (* a ring or more after the limit.                                         *)
 NextMulti == Advance(next)
-\* STEP | other transactions | take a MultiXactId: {next'}
 Assign ==
     /\ Precedes(limit, Advance(NextMulti))
     /\ next' = NextMulti
@@ -151,8 +130,6 @@ Assign ==
 (* CREATE DATABASE: nobody is in the template. *)
 InTemplate == {w \in Workers : DbOf[w] = Template /\ pc[w] \notin {"idle", "done"}}
 Waits == InTemplate # {}
-\* STEP | CREATE DATABASE -> pg_database | copies the template {Template} to the new database {NewDatabase}, and
-\*        commits. The copy has its datminmxid, {row'[NewDatabase]}. Snapshots that were taken before do not show it
 Copy ==
     /\ MayCopy /\ row[NewDatabase] = 0 /\ ~Waits
     /\ oldest' = [oldest EXCEPT ![NewDatabase] = oldest[Template]]
@@ -161,12 +138,6 @@ Copy ==
     /\ UNCHANGED <<next, limit, segments, pc>>
 
 -----------------------------------------------------------------------------
-\* INNER pc, my
-\* NOTE | MultiXactIds go round a ring of {Size}: after {Size - 1} comes {FirstNormal}. {PerSegment} share a segment
-\*        of pg_multixact. The newest one is {next}
-\* NOTE d \in Databases if row[d] # 0 | Database {d} has datminmxid {row[d]}; its rows have MultiXactIds from
-\*        {oldest[d]} on
-\* NOTE if MayCopy | Database {Template} is a template, of which CREATE DATABASE makes the copy {NewDatabase}
 Init ==
     /\ next = First
     /\ oldest = [d \in Databases |-> IF MayCopy /\ d = NewDatabase THEN 0 ELSE Retreat(First)]
@@ -190,13 +161,9 @@ TypeOK ==
     /\ my \in [Workers -> [new : Normals \cup {0}, todo : SUBSET Databases, told : BOOLEAN]]
 
 (* pg_multixact knows every MultiXactId that may be in a table. *)
-\* BROKEN d \in Present if Segment(oldest[d]) \notin segments | Rows of database {d} have MultiXactIds from
-\*        {oldest[d]} on, but their segment, {Segment(oldest[d])}, is gone: nobody can read these rows
 NothingNeededTruncated == \A d \in Present : Segment(oldest[d]) \in segments
 
 (* None of them precedes the limit: a reader would be refused. *)
-\* BROKEN d \in Present if Precedes(oldest[d], limit) | Rows of database {d} have MultiXactIds from {oldest[d]} on,
-\*        but all before {limit} are refused: nobody can read these rows
 NobodyRefused == \A d \in Present : ~Precedes(oldest[d], limit)
 
 (* datminmxid overtakes none. *)
@@ -204,6 +171,5 @@ RowBehindTables == \A d \in Present : ~Precedes(oldest[d], row[d])
 
 CopiesAlone == [][row[NewDatabase] = 0 /\ row'[NewDatabase] # 0 => InTemplate = {}]_vars
 
-\* BROKEN | The limit was {limit}, and is {limit'}
 LimitAdvances == [][~Precedes(limit', limit)]_vars
 =============================================================================

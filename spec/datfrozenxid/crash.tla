@@ -20,7 +20,6 @@ NoWal == UNCHANGED durable
 (* A crash: any prefix of the WAL survives; the limit comes from the last  *)
 (* checkpoint, which is as old as can be.                                  *)
 Recover(state) == rel' = state.rel /\ row' = state.row /\ flushed' = state
-\* STEP | the server | crashes, and recovers from the WAL that has survived
 Crash ==
     /\ MayCrash /\ crashes = 0
     /\ \E n \in 0..Len(wal) : Recover(Replay(flushed, SubSeq(wal, 1, n)))

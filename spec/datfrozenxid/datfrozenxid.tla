@@ -58,7 +58,6 @@ EXTENDS relfrozenxid, commands, types
 Finish(w) == GotoWith(w, "idle", NotWorking) /\ snap' = [snap EXCEPT ![w] = NoSnapshot]
 
 (* A transaction starts. *)
-\* SMALL w \in Workers | vacuum {w} in database {DbOf[w]} | starts a transaction
 Begin(w) ==
     /\ pc[w] = "idle"
     /\ row[DbOf[w]].status = "live"
@@ -68,8 +67,6 @@ Begin(w) ==
 
 (* Before it takes the lock it may have used the cache and a snapshot, as  *)
 (* do_autovacuum does.                                                     *)
-\* SMALL w \in Workers | vacuum {w} in database {DbOf[w]} | looks up the row of its database, and keeps a snapshot of
-\*        the catalogs
 Look(w) ==
     /\ pc[w] = "begun" /\ snap[w] = NoSnapshot
     /\ snap' = [snap EXCEPT ![w] = TakeSnapshot]
@@ -77,22 +74,18 @@ Look(w) ==
     /\ UNCHANGED <<pc, my, pending, shared, truncs, rows, freezing, ddl>> /\ NoWal
 
 (* LockDatabaseFrozenIds, and GetOldestNonRemovableTransactionId. *)
-\* SMALL w \in Workers | vacuum {w} in database {DbOf[w]} | takes the lock under which datfrozenxid is computed; no
-\*        running transaction needs XIDs before {my'[w].new}
 LockIds(w) ==
     /\ pc[w] = "begun" /\ ~IdsLocked(DbOf[w])
     /\ GotoWith(w, "bounded", [my[w] EXCEPT !.new = Horizon])
     /\ UNCHANGED <<cache, pending, snap, shared, truncs, rows, freezing, ddl>> /\ NoWal
 
 (* ReadNextTransactionId. *)
-\* SMALL w \in Workers | vacuum {w} in database {DbOf[w]} | reads the next XID: {my'[w].sane}
 ReadNext(w) ==
     /\ pc[w] = "bounded"
     /\ GotoWith(w, "sane", [my[w] EXCEPT !.sane = next])
     /\ UNCHANGED <<cache, pending, snap, shared, truncs, rows, freezing, ddl>> /\ NoWal
 
 Scanning(todo) == IF todo # {} THEN "scan" ELSE IF Patched THEN "decide" ELSE "tuple"
-\* SMALL w \in Workers | vacuum {w} in database {DbOf[w]} | scans pg_class; tables that it must look at: {my'[w].todo}
 OpenClass(w) ==
     /\ pc[w] = "sane"
     /\ Open(w)
@@ -102,11 +95,6 @@ OpenClass(w) ==
 
 (* A row of pg_class.  A value in the future: give up. *)
 Takes(w, t, new) == GotoWith(w, Scanning(my[w].todo \ {t}), [my[w] EXCEPT !.new = new, !.todo = @ \ {t}])
-\* STEP w \in Workers, t \in my[w].todo if my'[w].todo = {} /\ pc'[w] = "idle" /\ Future(rel[t].frozen,
-\*        my[w].sane) | vacuum {w} in database {DbOf[w]} | reads the row of table {t} in pg_class: relfrozenxid
-\*        {rel[t].frozen} is in the future. It gives up
-\* SMALL w \in Workers, t \in my[w].todo \ my'[w].todo | vacuum {w} in database {DbOf[w]} | reads the row of table
-\*        {t} in pg_class: relfrozenxid {rel[t].frozen}
 ScanClass(w) ==
     /\ pc[w] = "scan"
     /\ \E t \in my[w].todo :
@@ -116,15 +104,12 @@ ScanClass(w) ==
     /\ UNCHANGED <<cache, pending, shared, truncs, rows, freezing, ddl>> /\ NoWal
 
 (* A MultiXact in the future. *)
-\* STEP w \in Workers | vacuum {w} in database {DbOf[w]} | reads a MultiXactId in the future, and gives up
 GiveUp(w) ==
     /\ Multis /\ pc[w] = "scan" /\ Finish(w)
     /\ UNCHANGED <<cache, pending, shared, truncs, rows, freezing, ddl>> /\ NoWal
 
 (* The patch asks the syscache.  If it has no such row, the row is loaded, *)
 (* and that opens pg_database.                                             *)
-\* STEP w \in Workers | vacuum {w} in database {DbOf[w]} -> pg_database | has the row of its database no more in its
-\*        cache, and loads it: datfrozenxid {cache'[w]}
 Load(w) ==
     /\ pc[w] = "decide" /\ cache[w] = 0
     /\ pending' = [pending EXCEPT ![w] = {}]
@@ -132,10 +117,6 @@ Load(w) ==
     /\ cache' = [cache EXCEPT ![w] = Seen(DbOf[w], Opened(w))]
     /\ UNCHANGED <<pc, my, shared, truncs, rows, freezing, ddl>> /\ NoWal
 
-\* STEP w \in Workers if pc'[w] = "tuple" | vacuum {w} in database {DbOf[w]} | asks its cache: datfrozenxid is
-\*        {cache[w]}. It must be written, with {my[w].new}
-\* STEP w \in Workers | vacuum {w} in database {DbOf[w]} | asks its cache: datfrozenxid is {cache[w]}. Nothing needs
-\*        to be written
 Decide(w) ==
     /\ pc[w] = "decide" /\ cache[w] # 0
     /\ LET need == NeedUpdate(cache[w], my[w].new, my[w].sane)
@@ -147,10 +128,6 @@ Decide(w) ==
 (* the row, and looks at the row again, locked.                            *)
 Changing(d) == alter.db = d /\ alter.pc \in {"read", "written"}
 Writing == IF MayCrash THEN "log" ELSE "show"
-\* SMALL w \in Workers if pc'[w] # "force" | vacuum {w} in database {DbOf[w]} | locks the row of its database:
-\*        datfrozenxid is {row[DbOf[w]].frozen}, and may become {my'[w].new}
-\* SMALL w \in Workers | vacuum {w} in database {DbOf[w]} | locks the row of its database: datfrozenxid is
-\*        {row[DbOf[w]].frozen}, and need not be written
 LockTuple(w) ==
     /\ pc[w] = "tuple" /\ ~Changing(DbOf[w]) /\ ~TupleLocked(DbOf[w])
     /\ Open(w)
@@ -162,21 +139,15 @@ LockTuple(w) ==
     /\ UNCHANGED <<shared, truncs, rows, freezing, ddl>> /\ NoWal
 
 (* heap_inplace_update_and_unlock: WAL, the buffer, messages. *)
-\* SMALL w \in Workers | vacuum {w} in database {DbOf[w]} -> WAL | writes the WAL of the update: datfrozenxid
-\*        {my[w].new}
 LogTuple(w) ==
     /\ pc[w] = "log"
     /\ Log([kind |-> "row", of |-> DbOf[w], xid |-> my[w].new]) /\ Goto(w, "show")
     /\ UNCHANGED <<my, cache, pending, snap, shared, truncs, rows, freezing, ddl, flushed, crashes>>
-\* STEP w \in Workers | vacuum {w} in database {DbOf[w]} -> pg_database | writes its result over the old one, in
-\*        place, in the row of its own database {DbOf[w]}: datfrozenxid is {my[w].new} now
 ShowTuple(w) ==
     /\ pc[w] = "show"
     /\ row' = [row EXCEPT ![DbOf[w]].frozen = my[w].new]
     /\ Goto(w, "send")
     /\ UNCHANGED <<my, cache, pending, snap, rel, shared, truncs, freezing, ddl>> /\ NoWal
-\* SMALL w \in Workers | vacuum {w} in database {DbOf[w]} | tells all others that the row has changed, and forgets
-\*        its own cache and snapshot
 SendTuple(w) ==
     /\ pc[w] = "send"
     /\ pending' = [ToAll(DbOf[w]) EXCEPT ![w] = {}]
@@ -187,23 +158,18 @@ SendTuple(w) ==
 
 (* ForceTransactionIdLimitUpdate, and the start of vac_truncate_clog, which*)
 (* reads nextXID before it takes the lock.                                 *)
-\* SMALL w \in Workers | vacuum {w} in database {DbOf[w]} | goes on to truncate pg_xact, and reads the next XID:
-\*        {next}
 Force(w) ==
     /\ pc[w] = "force"
     /\ GotoWith(w, "enter", [my[w] EXCEPT !.nextXid = next])
     /\ passed' = [passed EXCEPT ![DbOf[w]] = my[w].new]
     /\ UNCHANGED <<clog, limit, cache, pending, snap, shared, rows, freezing, ddl>> /\ NoWal
 (* Nothing is dirty, and no one forces it; or an error ends the transaction*)
-\* STEP w \in Workers | vacuum {w} in database {DbOf[w]} | ends here: nothing forces a truncation of pg_xact
 DoNotForce(w) ==
     /\ pc[w] = "force"
     /\ Finish(w)
     /\ UNCHANGED <<cache, pending, shared, truncs, rows, freezing, ddl>> /\ NoWal
 
 ToScan(w) == Opened(w).rows
-\* STEP w \in Workers | vacuum {w} in database {DbOf[w]} -> pg_database | begins to scan pg_database for the oldest
-\*        datfrozenxid of all. Its snapshot shows the databases {snap'[w].rows}. Its own result is {my[w].new}
 EnterWrapLimits(w) ==
     /\ pc[w] = "enter" /\ ~WrapLimitsLocked
     /\ Open(w)
@@ -216,20 +182,6 @@ EnterWrapLimits(w) ==
 (* was before the lock.                                                    *)
 Bogus(w, dat) == Future(dat, my[w].sane)
 Wrapped(w, dat) == Future(dat, my[w].nextXid)
-\* STEP w \in Workers, d \in my[w].todo if pc'[w] = "idle" | vacuum {w} in database {DbOf[w]} -> pg_database | reads
-\*        the row of database {d}: datfrozenxid {Seen(d, snap[w])}. A value was in the future, so it gives up
-\* STEP w \in Workers, d \in my[w].todo if my[w].todo = {d} /\ my'[w].todo # {} | vacuum {w} in database {DbOf[w]} ->
-\*        pg_database | reads the row of database {d}: datfrozenxid {Seen(d, snap[w])}. A message came meanwhile: it
-\*        scans all again, with a snapshot that shows {snap'[w].rows}
-\* STEP w \in Workers, d \in my[w].todo \ my'[w].todo if my'[w].bad | vacuum {w} in database {DbOf[w]} -> pg_database
-\*        | reads the row of database {d}: datfrozenxid {Seen(d, snap[w])}. It will give up, because a value is in
-\*        the future
-\* STEP w \in Workers, d \in my[w].todo \ my'[w].todo if my'[w].todo # {} | vacuum {w} in database {DbOf[w]} ->
-\*        pg_database | reads the row of database {d}, as it is now: datfrozenxid {Seen(d, snap[w])}. The oldest so
-\*        far is {my'[w].new}. Still to be read: {my'[w].todo}
-\* STEP w \in Workers, d \in my[w].todo \ my'[w].todo | vacuum {w} in database {DbOf[w]} -> pg_database | reads the
-\*        row of database {d}, as it is now: datfrozenxid {Seen(d, snap[w])}. That was the last row that its snapshot
-\*        shows. The oldest of all is {my'[w].new}
 ScanDatabase(w) ==
     /\ pc[w] = "rows"
     /\ \E d \in my[w].todo :
@@ -248,12 +200,6 @@ ScanDatabase(w) ==
 
 (* TruncateCLOG: its WAL is flushed before a file goes. *)
 Truncated(w) == IF Precedes(clog, my[w].new) THEN my[w].new ELSE clog
-\* STEP w \in Workers if clog' # clog | vacuum {w} in database {DbOf[w]} -> pg_xact | removes from pg_xact all before
-\*        XID {my[w].new}, the oldest that it found
-\* STEP w \in Workers if clog' = clog /\ limit' = limit | vacuum {w} in database {DbOf[w]} -> pg_xact | would remove
-\*        from pg_xact all before XID {my[w].new}; there is nothing
-\* STEP w \in Workers | vacuum {w} in database {DbOf[w]} | sets the limit for new XIDs, before it cuts pg_xact: the
-\*        oldest XID is {my[w].new}
 TruncateClog(w) ==
     /\ pc[w] = "truncate"
     /\ clog' = Truncated(w)
@@ -261,9 +207,6 @@ TruncateClog(w) ==
     /\ UNCHANGED <<my, cache, pending, snap, shared, limit, passed, rows, freezing, ddl, crashes>>
 
 (* SetTransactionIdLimit: it does not look at the old value. *)
-\* STEP w \in Workers if clog' = clog | vacuum {w} in database {DbOf[w]} | sets the shared limit to XID {my[w].new},
-\*        from which no XID may be half a ring ahead; it is done
-\* STEP w \in Workers | vacuum {w} in database {DbOf[w]} -> pg_xact | removes from pg_xact all before XID {my[w].new}
 SetLimit(w) ==
     /\ pc[w] = "limit"
     /\ limit' = my[w].new
@@ -278,27 +221,16 @@ Advances(w) ==
 -----------------------------------------------------------------------------
 (* Other transactions. *)
 
-\* STEP | other transactions | take XID {next}; the next one is {next'}
 Assign ==
     /\ MayAssign
     /\ next' = Advance(next)
     /\ UNCHANGED <<hold, truncs, rows, freezing, worker, ddl>> /\ NoWal
-\* STEP | other transactions | The running transaction {hold} ends
 OtherEnds ==
     /\ hold # 0
     /\ hold' = 0
     /\ UNCHANGED <<next, truncs, rows, freezing, worker, ddl>> /\ NoWal
 
 -----------------------------------------------------------------------------
-\* INNER pc, my, snap, pending, cache, hold, copy, alter, unsent, passed, flushed, freezing
-\* NOTE | XIDs go round a ring of {Size}: after {Size - 1} comes {FirstNormal}. The next one to be assigned is
-\*        {next}. pg_xact knows what became of the transactions from {clog} on
-\* NOTE d \in Databases if row[d].status = "live" | Database {d} has datfrozenxid {row[d].frozen}: no row in it has
-\*        an older XID
-\* NOTE t \in Tables if rel[t].status = "live" | Table {t} in database {DbOf[t]} has relfrozenxid {rel[t].frozen};
-\*        its rows have XIDs from {rel[t].oldest} on
-\* NOTE if MayCopy | Database {Template} is a template, of which CREATE DATABASE makes the copy {NewDatabase}
-\* NOTE if hold # 0 | Another transaction, {hold}, is running
 Init ==
     \E s \in Starts :
         /\ next = s.next /\ hold = s.hold /\ clog = s.clog /\ limit = s.clog
@@ -327,22 +259,14 @@ IdleHoldsNothing == \A w \in Workers : pc[w] = "idle" => my[w] = NotWorking /\ s
 InUse(t) == rel[t].status \in {"new", "live", "copied"}
 
 (* pg_xact has the status of every XID that may be in a table. *)
-\* BROKEN t \in Tables if InUse(t) /\ Precedes(rel[t].oldest, clog) | Table {t} in database {DbOf[t]} has rows with
-\*        XIDs from {rel[t].oldest} on, but pg_xact begins at {clog} now. Whether these rows are committed is lost:
-\*        nobody can read them
 NothingNeededTruncated == \A t \in Tables : InUse(t) => ~Precedes(rel[t].oldest, clog)
 
 (* The limit, from which no XID may be assigned half a ring on, neither    *)
 (* passes an XID in a table nor the beginning of pg_xact.                  *)
-\* BROKEN t \in Tables if InUse(t) /\ Precedes(rel[t].oldest, limit) | Table {t} in database {DbOf[t]} has rows with
-\*        XIDs from {rel[t].oldest} on, but the limit is {limit}
 LimitBehindTables == \A t \in Tables : InUse(t) => ~Precedes(rel[t].oldest, limit)
-\* BROKEN | The limit is {limit}, and pg_xact begins at {clog}
 LimitBehindClog == ~Precedes(clog, limit)
 
 (* datfrozenxid overtakes no relfrozenxid of its database. *)
-\* BROKEN t \in Tables if rel[t].status = "live" /\ Precedes(rel[t].frozen, row[DbOf[t]].frozen) | Table {t} has
-\*        relfrozenxid {rel[t].frozen}, and its database {DbOf[t]} has datfrozenxid {row[DbOf[t]].frozen}
 DatBehindRels ==
     \A t \in Tables :
         LET dat == row[DbOf[t]].frozen
@@ -350,8 +274,6 @@ DatBehindRels ==
                => ~Precedes(rel[t].frozen, dat)
 
 (* The patch decides by the value that the row has. *)
-\* BROKEN w \in Workers if pc[w] = "decide" /\ cache[w] # 0 /\ cache[w] # row[DbOf[w]].frozen | Vacuum {w} takes
-\*        datfrozenxid for {cache[w]}; the row has {row[DbOf[w]].frozen}
 DecidesByTheRow == \A w \in Workers : pc[w] = "decide" /\ cache[w] # 0 => cache[w] = row[DbOf[w]].frozen
 
 (* A datfrozenxid in the future is never passed over: it is written anew,  *)
@@ -374,22 +296,17 @@ GivesUpOnFuture ==
            /\ pc[w] = "rows" /\ pc'[w] = "truncate" => ~my[w].bad /\ ~my'[w].bad]_vars
 
 (* datfrozenxid goes forward, unless it was in the future. *)
-\* BROKEN d \in Databases if row'[d].frozen # row[d].frozen | datfrozenxid of database {d} was {row[d].frozen}, and
-\*        is {row'[d].frozen}
 DatAdvances ==
     [][\A d \in Databases :
            row[d].status = "live" /\ row'[d].frozen # row[d].frozen /\ crashes' = crashes
                => Precedes(row[d].frozen, row'[d].frozen) \/ Future(row[d].frozen, next)]_vars
 
 (* vac_truncate_clog is not called with less than before. *)
-\* BROKEN d \in Databases if passed[d] # passed'[d] | In database {d} it was called with {passed[d]} before, and is
-\*        called with {passed'[d]}
 PassedAdvances ==
     [][\A d \in Databases :
            passed[d] # 0 /\ ~Future(passed[d], next) /\ crashes' = crashes => ~Precedes(passed'[d], passed[d])]_vars
 
 (* The shared limit goes forward. *)
-\* BROKEN | The limit was {limit}, and is {limit'}
 LimitAdvances == [][crashes' = crashes => ~Precedes(limit', limit)]_vars
 
 (* Who opens pg_class or pg_database has accepted all messages.            *)
@@ -407,8 +324,6 @@ OpeningSees ==
 
 (* No update that the row needs is left out, neither by the patch nor, with*)
 (* the row locked, by upstream.                                            *)
-\* BROKEN w \in Workers if pc[w] \in {"decide", "tuple"} /\ pc'[w] = "force" | Vacuum {w} leaves datfrozenxid at
-\*        {row[DbOf[w]].frozen}, and should have written {my[w].new}
 SkipsNoNeeded ==
     [][\A w \in Workers :
            pc[w] \in {"decide", "tuple"} /\ pc'[w] = "force" => ~NeedUpdate(row[DbOf[w]].frozen, my[w].new, my[w].sane)]_vars

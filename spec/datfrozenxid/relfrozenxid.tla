@@ -13,14 +13,10 @@ FreezeBelow(t, horizon) ==
     /\ Log([kind |-> "oldest", of |-> t, xid |-> rel'[t].oldest])
     /\ freezing' = [freezing EXCEPT ![t] = rel'[t].oldest]
     /\ UNCHANGED <<shared, row, truncs, worker, ddl, flushed, crashes>>
-\* STEP t \in Tables | VACUUM of table {t} in database {DbOf[t]} | freezes the rows of {t}: from XID {rel'[t].oldest}
-\*        on they need pg_xact; relfrozenxid will be {freezing'[t]}
 Freeze(t) == FreezeBelow(t, Horizon)
 
 Logged(t) == [kind |-> "rel", of |-> t, xid |-> freezing[t]]
 InLog(t) == \E i \in 1..Len(wal) : wal[i] = Logged(t)
-\* SMALL t \in Tables | VACUUM of table {t} in database {DbOf[t]} -> WAL | writes the WAL of the update: relfrozenxid
-\*        {freezing[t]}
 LogRel(t) ==
     /\ MayCrash /\ freezing[t] # 0 /\ ~InLog(t)
     /\ Log(Logged(t))
@@ -28,8 +24,6 @@ LogRel(t) ==
 
 (* WAL comes before the buffer. *)
 MayShowRel(t) == MayCrash => InLog(t) \/ flushed.rel[t].frozen = freezing[t]
-\* STEP t \in Tables | VACUUM of table {t} in database {DbOf[t]} | writes relfrozenxid of {t} in place:
-\*        {rel'[t].frozen}
 ShowRel(t) ==
     /\ freezing[t] # 0 /\ MayShowRel(t)
     /\ rel' = [rel EXCEPT ![t].frozen =

@@ -5,7 +5,6 @@ EXTENDS ioshares
 
 OneClass     == {1}
 TwoClasses   == {1, 2}
-ThreeClasses == {1, 2, 3}
 
 \* Without the ghost of liveness.
 View == <<factor, queue, ahead, inFlight, limit, window, calm, lag>>
@@ -17,25 +16,15 @@ NotMeasured(c, paid, q) == {0}
 NeverCalm == FALSE /\ UNCHANGED vars
 
 Zero    == 0
-Below4  == -4
-Below12 == -12
 
 OneFactor    == << <<1>> >>
 \* Shares 3 and 2; of three classes 3, 2 and 1; of two classes 3 and 1.
 TwoFactors   == << <<2, 3>> >>
-ThreeFactors == << <<2, 3, 6>> >>
-SteepFactors == << <<1, 3>> >>
 \* Shares 3 and 2, and then 1 and 3; and back.
 TurnedFactors == << <<2, 3>>, <<3, 1>> >>
 
 NoWarp   == [c \in Classes |-> 0]
 SomeWarp == [c \in Classes |-> IF c = 1 THEN 1 ELSE 0]
-
-\* The share is divided by, and the remainder thrown away: class 1 never pays.
-RoundedPays(c, size) == (factor[c] * size) \div 3
-
-\* Bytes alone count.
-BytesAlone(c, size) == factor[c] * size
 
 \* Virtual time is the tag of the class that goes, though its warp has let it run ahead.
 AdvanceOfTheChosen(c) == ahead[c]
@@ -45,9 +34,6 @@ OwnSlots == {c \in Backlogged : inFlight[c] < 1 /\ \A d \in Backlogged : Key(c) 
 
 \* First come, first served knows no shares: any class may be the one whose request is oldest.
 AnyClass == Backlogged
-
-\* Class 1 before all others.
-Foremost(c) == IF c = 1 THEN -1 ELSE ahead[c]
 
 OneMore == Backlogged # {} /\ InFlight <= limit
 
@@ -83,16 +69,12 @@ NeverSettles(p, mean, waited) ==
     LET q == Looked(p, mean, waited) IN IF p.settling THEN [p EXCEPT !.settling = FALSE]
     ELSE IF p.probing THEN [p EXCEPT !.floor = mean, !.age = 0, !.probing = FALSE, !.settling = TRUE]
     ELSE [q EXCEPT !.settling = q.probing]
-\* A floor that is never forgotten.
-KeptFloor(mean) == IF pace.floor = 0 THEN mean ELSE Min(pace.floor, mean)
 \* A probe never comes again.
 NeverDue(p, mean, waited) ==
     LET q == [p EXCEPT !.age = 0] IN IF p.settling THEN [p EXCEPT !.settling = FALSE]
     ELSE IF p.probing THEN [q EXCEPT !.floor = mean, !.probing = FALSE, !.settling = TRUE] ELSE Looked(q, mean, waited)
 \* New shares leave the tags as they are.
 KeptTags(new) == ahead
-\* New shares forget who is ahead.
-NobodyAhead(new) == [c \in Classes |-> 0]
 \* New shares send what waits away.
 SharesAlone(k) ==
     /\ Factors[k] # factor
@@ -101,8 +83,6 @@ SharesAlone(k) ==
     /\ UNCHANGED <<inFlight, limit, window, calm, last>>
 \* What is taken back has been paid for.
 Charged(c) == [ahead EXCEPT ![c] = @ + factor[c]]
-\* One that is taken back takes those behind it along.
-WithAllBehind(q, k) == SubSeq(q, 1, k - 1)
 \* The device is calm for a while.
 CalmForAWhile == calm' = ~calm /\ UNCHANGED <<factor, queue, ahead, inFlight, limit, window, last, lag>>
 
@@ -125,5 +105,4 @@ NeverCalmed      == ~calm
 NeverNewestBack  ==
     [][\A c \in Classes : Len(queue[c]) = Capacity /\ inFlight' = inFlight =>
            queue'[c] # SubSeq(queue[c], 1, Capacity - 1) \/ queue'[c] = Tail(queue[c])]_vars
-NeverAtMost      == InFlight < Most
 =============================================================================

@@ -87,10 +87,6 @@ Largest    == Cost(MaxOf(Sizes))
 (* During a probe half as many may be in flight. *)
 LimitOf(p) == IF p.probing THEN Max(Least, p.level \div 2) ELSE p.level
 
-\* INNER pace, completed, total, pressed, last, lag
-\* NOTE | {limit} requests may be in flight at once
-\* NOTE c \in Classes | Class {c} pays {factor[c]} for each unit that it reads or writes: the less, the larger its
-\*        share
 Init ==
     /\ factor = Factors[1]
     /\ queue = [c \in Classes |-> <<>>]
@@ -106,8 +102,6 @@ Init ==
 -----------------------------------------------------------------------------
 (* A request comes.  A class that comes back has kept nothing of what it   *)
 (* did not use: Behind has seen to that at each dispatch.                  *)
-\* STEP c \in Classes, size \in Sizes | class {c} -> scheduler | asks for a request of size {size}. These wait:
-\*        {queue'[c]}
 Submit(c, size) ==
     /\ Len(queue[c]) < Capacity
     /\ queue' = [queue EXCEPT ![c] = Append(@, size)]
@@ -132,8 +126,6 @@ Both(q) == \A c \in {1, 2} : q[c] # <<>>
 Measured(c, paid, q) ==
     IF Both(queue) /\ Both(q) THEN {0, lag + (IF c = 1 THEN paid ELSE IF c = 2 THEN -paid ELSE 0)} ELSE {0}
 
-\* STEP c \in Classes | scheduler -> device | takes the oldest request of class {c}, of size {Head(queue[c])}. What
-\*        each class is ahead: {ahead'}
 Dispatch(c) ==
     /\ MayGo
     /\ c \in Chosen
@@ -151,8 +143,6 @@ Dispatch(c) ==
 (* A request that waits is taken back, and has cost nothing.               *)
 Without(q, k)   == SubSeq(q, 1, k - 1) \o SubSeq(q, k + 1, Len(q))
 AfterCancel(c)  == ahead
-\* STEP c \in Classes, k \in 1..Capacity | class {c} -> scheduler | takes back its request number {k}. These wait:
-\*        {queue'[c]}
 Cancel(c, k) ==
     /\ k <= Len(queue[c])
     /\ queue' = [queue EXCEPT ![c] = Without(@, k)]
@@ -164,8 +154,6 @@ Cancel(c, k) ==
 (* The shares change.  Each class stays as many bytes ahead as it was,     *)
 (* rounded down.  What two classes get is measured anew.                   *)
 Carried(new) == [c \in Classes |-> (ahead[c] * new[c]) \div factor[c]]
-\* STEP k \in 1..Len(Factors) | caller -> scheduler | sets other shares: for each unit the classes pay {factor'} from now
-\*        on. What each class is ahead: {ahead'}
 SetShares(k) ==
     /\ Factors[k] # factor
     /\ factor' = Factors[k]
@@ -198,9 +186,6 @@ Adapted(p, mean, waited) ==
     ELSE IF p.probing THEN [p EXCEPT !.floor = Found(mean), !.age = 0, !.probing = FALSE, !.settling = TRUE]
     ELSE Looked(p, mean, waited)
 
-\* STEP c \in Classes, latency \in Latencies if limit' # limit | device -> scheduler | has done a request of class
-\*        {c}, in {latency}. A window ends: {limit'} may be in flight now, not {limit}
-\* STEP c \in Classes, latency \in Latencies | device -> scheduler | has done a request of class {c}, in {latency}
 Complete(c, latency) ==
     LET waited == pressed \/ Backlogged # {}
         sum    == Added(latency)
@@ -215,7 +200,6 @@ Complete(c, latency) ==
                 /\ limit' = LimitOf(pace')
         /\ UNCHANGED <<factor, queue, ahead, calm, last, lag>>
 
-\* STEP | device | is never slow again, from now on
 CalmDown ==
     /\ ~calm
     /\ Cardinality(Latencies) > 1
@@ -256,8 +240,6 @@ TypeOK ==
     /\ pressed \in BOOLEAN /\ calm \in BOOLEAN
 
 (* Where the tags are.  All else about shares follows. *)
-\* BROKEN c \in Classes if ~(c \in Backlogged => ahead[c] >= 0) \/ ahead[c] > WarpOf(c) + factor[c] * Largest | Class
-\*        {c} is {ahead[c]} ahead; it should lie between 0 (if it waits) and {WarpOf(c) + factor[c] * Largest}
 TagsNear ==
     \A c \in Classes :
         /\ c \in Backlogged => ahead[c] >= 0
@@ -266,7 +248,6 @@ TagsNear ==
 (* The bound of two classes: a request and the warp of each.  With no warp *)
 (* it is that of start-time fair queueing.                                 *)
 LagBound == WarpOf(1) + WarpOf(2) + (factor[1] + factor[2]) * Largest
-\* BROKEN | Class 1 has paid {lag} more than class 2; the bound is {LagBound} either way
 Shares   == -LagBound <= lag /\ lag <= LagBound
 
 (* While something waits and the limit allows, something can go. *)
@@ -279,7 +260,6 @@ HalfInAProbe ==
     THEN \E half \in 0..limit : pace.level - 2 * half \in {0, 1} /\ limit = Max(Least, half)
     ELSE limit = pace.level
 
-\* BROKEN | {InFlight} are in flight, and at most {Most} may be
 AtMostMost == InFlight <= Most
 
 (* Steps.  The limit may fall below what is in flight; then nothing goes.  *)

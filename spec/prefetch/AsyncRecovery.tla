@@ -120,17 +120,6 @@ Start(n, page, b, entry, from, place) ==
     /\ pins' = pins \cup {<<n, b, page>>}
     /\ UNCHANGED <<wal, replayed>>
 
-\* STEP n \in (replayed + 1)..Len(wal), page \in Old(n), b \in Buffers if store' # store | startup process -> kernel |
-\*        starts to read block {page[2]} of relation {page[1]} into buffer {b}, for record {n}. In flight by now:
-\*        {flying'}, of at most {concurrency}. Before, it writes what the buffer had to its file: block
-\*        {pool[b].page[2]} of relation {pool[b].page[1]}
-\* STEP n \in (replayed + 1)..Len(wal), page \in Old(n), b \in Buffers if pool[b].dirty | startup process -> kernel |
-\*        starts to read block {page[2]} of relation {page[1]} into buffer {b}, for record {n}. In flight by now:
-\*        {flying'}, of at most {concurrency}. The buffer had block {pool[b].page[2]} of relation {pool[b].page[1]},
-\*        changed and not written
-\* STEP n \in (replayed + 1)..Len(wal), page \in Old(n), b \in Buffers | startup process -> kernel | starts to read
-\*        block {page[2]} of relation {page[1]} into buffer {b}, for record {n}. In flight by now: {flying'}, of at
-\*        most {concurrency}
 Submit(n, page, b) == MayRead /\ Start(n, page, b, b, page, 0)
 
 (* The buffers lie in a row. *)
@@ -139,22 +128,15 @@ Row == CHOOSE row \in [Buffers -> 1..Cardinality(Buffers)] : \A b, c \in Buffers
 After(page, n) == <<page[1], page[2] + n>>
 
 (* A block joins the read before it. *)
-MayJoin              == MayRead
 HasRoom(read)        == read.place + 1 < Combine
 IsLast(read)         == ~\E other \in reads : other.entry = read.entry /\ other.from = read.from /\ other.place > read.place
 PageFollows(read, p) == p = After(read.page, 1)
 BufferFollows(r, b)  == Row[b] = Row[r.buffer] + 1
-NotGiven(read)       == ~read.given
-\* STEP n \in (replayed + 1)..Len(wal), page \in Old(n), b \in Buffers, read \in reads | startup process -> kernel |
-\*        adds block {page[2]} of relation {page[1]} to the read of the block before it, into buffer {b}, for record
-\*        {n}. In flight by now: {flying'}, of at most {concurrency}
 Join(n, page, b, read) ==
-    /\ MayJoin /\ HasRoom(read) /\ IsLast(read) /\ NotGiven(read) /\ PageFollows(read, page) /\ BufferFollows(read, b)
+    /\ MayRead /\ HasRoom(read) /\ IsLast(read) /\ ~read.given /\ PageFollows(read, page) /\ BufferFollows(read, b)
     /\ Start(n, page, b, read.entry, read.from, read.place + 1)
 
 (* The page is in a buffer, or on its way there. *)
-\* STEP n \in (replayed + 1)..Len(wal), page \in Old(n), b \in Buffers | startup process | pins block {page[2]} of
-\*        relation {page[1]} for record {n}: it is in buffer {b}, or on its way there
 Pin(n, page, b) ==
     /\ InWindow(n) /\ page \in Old(n) /\ b \in Holding(page) /\ <<n, b, page>> \notin pins
     /\ LeavesRoom(n, b)
@@ -162,11 +144,6 @@ Pin(n, page, b) ==
     /\ UNCHANGED <<wal, replayed, store, pool, reads, flying>>
 
 (* The next record initialises a page. *)
-\* STEP page \in Pages, b \in Buffers if store' # store | startup process | takes buffer {b} for block {page[2]} of
-\*        relation {page[1]}, which record {replayed + 1} writes anew. Before, it writes what the buffer had to its
-\*        file: block {pool[b].page[2]} of relation {pool[b].page[1]}
-\* STEP page \in Pages, b \in Buffers | startup process | takes buffer {b} for block {page[2]} of relation {page[1]},
-\*        which record {replayed + 1} writes anew
 Claim(page, b) ==
     /\ replayed < arrived /\ page \in New(replayed + 1) /\ Holding(page) = {} /\ b \in Victims
     /\ WriteBack(b)
@@ -176,21 +153,12 @@ Claim(page, b) ==
 
 (* The kernel is given a read: it learns where it starts, and how long it is. *)
 PartsOf(first) == {read \in reads : read.entry = first.entry /\ read.from = first.from}
-\* STEP first \in reads if Cardinality(PartsOf(first)) = 1 | startup process -> kernel | gives the kernel a read of
-\*        block {first.page[2]} of relation {first.page[1]}
-\* STEP first \in reads | startup process -> kernel | gives the kernel a read of {Cardinality(PartsOf(first))} blocks,
-\*        from block {first.page[2]} of relation {first.page[1]} on
 Give(first) ==
     /\ first.place = 0 /\ ~first.given
     /\ reads' = (reads \ PartsOf(first)) \cup {[read EXCEPT !.given = TRUE] : read \in PartsOf(first)}
     /\ UNCHANGED <<vars, pool, flying, pins>>
 
 (* The kernel takes the data from the file, of each block when it likes. *)
-\* STEP read \in reads, page \in {After(read.from, read.place)} if page \in Pages /\ store.content[page] # <<>> |
-\*        kernel -> files | takes block {page[2]} of relation {page[1]} from its file: it has the changes of the
-\*        records {store.content[page]}
-\* STEP read \in reads, page \in {After(read.from, read.place)} | kernel -> files | takes block {page[2]} of relation
-\*        {page[1]} from its file, as it was at the start
 Fetch(read) ==
     LET page == After(read.from, read.place) IN
     /\ read.given /\ ~read.taken
@@ -205,22 +173,10 @@ Written(old, read) == [old EXCEPT !.content = read.content, !.generation = read.
 IsInto(read, b) == Row[b] = Row[read.entry] + read.place
 
 (* A read that failed gives no page. *)
-AfterFailure(old) == Free
 Uncounted(failed) == failed
 
 (* The kernel says that the first `whole` blocks of a read are there. *)
 IsWhole(read, whole) == read.place < whole
-\* STEP first \in reads, whole \in 0..Combine if whole = Cardinality(PartsOf(first)) /\ whole = 1 of End(first, whole)
-\*        | kernel -> startup process | says that block {first.page[2]} of relation {first.page[1]} is in buffer
-\*        {first.buffer}
-\* STEP first \in reads, whole \in 0..Combine if whole = Cardinality(PartsOf(first)) of End(first, whole) | kernel ->
-\*        startup process | says that the {whole} blocks from block {first.page[2]} of relation {first.page[1]} on are
-\*        in their buffers
-\* STEP first \in reads, whole \in 0..Combine if whole = 0 of End(first, whole) | kernel -> startup process | says that
-\*        the read of block {first.page[2]} of relation {first.page[1]} has failed
-\* STEP first \in reads, whole \in 0..Combine of End(first, whole) | kernel -> startup process | says that only {whole}
-\*        of the {Cardinality(PartsOf(first))} blocks from block {first.page[2]} of relation {first.page[1]} on were
-\*        read
 End(first, whole) ==
     LET parts  == {read \in PartsOf(first) : read.given}
         there  == {read \in parts : IsWhole(read, whole)}
@@ -231,7 +187,7 @@ End(first, whole) ==
        /\ MayFail \/ whole = Cardinality(parts)
        /\ \A read \in parts : read.place < whole => read.taken
        /\ pool' = [b \in Buffers |->
-                      IF \E read \in failed : read.buffer = b THEN AfterFailure(pool[b])
+                      IF \E read \in failed : read.buffer = b THEN Free
                       ELSE IF \E read \in there : read.buffer = b THEN Landed(Wrote(b))
                       ELSE Wrote(b)]
        /\ reads' = reads \ parts
@@ -261,14 +217,6 @@ AfterReplay(n, b, after) ==
                      !.generation = after.generation[old.page]]
     ELSE old
 
-\* STEP if wal[replayed'].effect = "create" | startup process -> pages | replays record {replayed'}, which creates
-\*        relation {wal[replayed'].relations}
-\* STEP if wal[replayed'].effect = "truncate" | startup process -> pages | replays record {replayed'}, which cuts
-\*        relation {wal[replayed'].relations} to {wal[replayed'].to} blocks
-\* STEP if wal[replayed'].effect = "drop" | startup process -> pages | replays record {replayed'}, which drops relation
-\*        {wal[replayed'].relations}
-\* STEP | startup process -> pages | replays record {replayed'}, which has the blocks {[i \in DOMAIN
-\*        wal[replayed'].refs |-> wal[replayed'].refs[i].page]}
 Replayed ==
     LET n     == replayed + 1
         after == Apply(View, n, Itself)
@@ -291,13 +239,10 @@ Kernel    == \E read \in reads : Fetch(read) \/ Give(read) \/ \E whole \in 0..Co
 Ended     == replayed = Len(wal) /\ UNCHANGED asyncvars
 Startup   == (LookAhead \/ Prepare \/ Kernel \/ Replayed) /\ UNCHANGED <<arrived, concurrency>>
 
-\* STEP | WAL receiver -> WAL | receives record {arrived'}
 Arrive == arrived < Len(wal) /\ arrived' = arrived + 1 /\ UNCHANGED <<vars, pool, reads, flying, pins, concurrency>>
 
 (* Reads in flight cannot be called back. *)
 AfterChange == flying
-\* STEP | administrator -> startup process | sets maintenance_io_concurrency from {concurrency} to {concurrency'}.
-\*        {Cardinality(reads)} reads are in flight; {flying'} are counted
 Reconfigure ==
     /\ MayChange
     /\ concurrency' \in Concurrencies \ {concurrency}
@@ -311,13 +256,6 @@ FairAsync == AsyncSpec /\ WF_asyncvars(Startup) /\ WF_asyncvars(Arrive)
 -----------------------------------------------------------------------------
 (* Safety *)
 
-\* INNER reads, pins, flying, arrived, replayed
-\* NOTE | maintenance_io_concurrency is {concurrency}: so many blocks may be read at once. The WAL has {Len(wal)}
-\*        records
-\* NOTE | A block is written as (relation, number). Its content are the records that have changed it; store is the
-\*        files
-\* NOTE r \in Relations if store.size[r] >= 0 | Blocks of relation {r}: {store.size[r]}
-\* NOTE r \in Relations if store.size[r] < 0 | Relation {r} does not exist
 TypeOK ==
     /\ arrived \in 0..Len(wal) /\ replayed \in 0..Len(wal) /\ concurrency \in Concurrencies /\ flying \in Nat
     /\ \A b \in Buffers :
@@ -331,74 +269,41 @@ TypeOK ==
 
 (* At most N reads are in flight, while N stays as it is; and no read      *)
 (* starts unless it is one of at most N.                                   *)
-\* BROKEN | {Cardinality(reads)} blocks are read at once, and {concurrency} may be
 AtMostN       == Cardinality(reads) <= concurrency
-\* BROKEN | A read starts, so that {Cardinality(reads')} blocks are read at once; {concurrency'} may be
 StartsWithinN == [][Cardinality(reads') > Cardinality(reads) => Cardinality(reads') <= concurrency']_asyncvars
-\* BROKEN | {Cardinality(reads)} blocks are being read, and {flying} are counted
 CounterCounts == flying = Cardinality(reads)
 
 (* A read in flight has its buffer for itself, so that it lands nowhere else. *)
-\* BROKEN read \in reads if pool[read.buffer].state # "reading" \/ pool[read.buffer].page # read.page | Block
-\*        {read.page[2]} of relation {read.page[1]} is being read into buffer {read.buffer}, which is in use for
-\*        something else by now
 ReadsOwnBuffers ==
     \A read \in reads : pool[read.buffer].state = "reading" /\ pool[read.buffer].page = read.page
 
 (* What the kernel was told of a read is what is meant: no more blocks     *)
 (* than may be, each the page and the buffer that the kernel will take.    *)
-\* BROKEN read \in reads if read.place >= Combine | A read of the kernel's has {read.place + 1} blocks, and {Combine}
-\*        may be
-\* BROKEN read \in reads if read.page # After(read.from, read.place) | Block {read.page[2]} of relation {read.page[1]}
-\*        is wanted in buffer {read.buffer}; the kernel will read block {After(read.from, read.place)[2]}
-\* BROKEN read \in reads if ~IsInto(read, read.buffer) | Block {read.page[2]} of relation {read.page[1]} is wanted in
-\*        buffer {read.buffer}; the kernel will write another one
 ReadsTogether ==
     \A read \in reads : /\ read.place < Combine
                         /\ read.page = After(read.from, read.place)
                         /\ IsInto(read, read.buffer)
 
 (* A page is in one buffer only. *)
-\* BROKEN b \in Buffers, c \in Buffers if Row[b] < Row[c] /\ pool[b].page = pool[c].page /\ pool[b].page # NoPage |
-\*        Block {pool[b].page[2]} of relation {pool[b].page[1]} is in two buffers, {b} and {c}
 OneBuffer == \A b \in Buffers, c \in Buffers : pool[b].page = pool[c].page => b = c \/ pool[b].page = NoPage
 
 (* What look-ahead has pinned is there until it is replayed. *)
-\* BROKEN pin \in pins if pin[1] <= replayed | Block {pin[3][2]} of relation {pin[3][1]} is still pinned for record
-\*        {pin[1]}, which is replayed
-\* BROKEN pin \in pins if pool[pin[2]].page # pin[3] | Record {pin[1]} needs block {pin[3][2]} of relation {pin[3][1]},
-\*        pinned in buffer {pin[2]}; that buffer has something else by now
 PinsHold == \A pin \in pins : pin[1] > replayed /\ pool[pin[2]].page = pin[3]
 
 (* A page stays pinned, unless a record removes it, or its read fails. *)
-\* BROKEN pin \in pins \ pins' if pin[1] > replayed' /\ pool'[pin[2]].page = pin[3] | Record {pin[1]} needs block
-\*        {pin[3][2]} of relation {pin[3][1]} in buffer {pin[2]}, which is pinned no more
 PinsStay == [][\A pin \in pins \ pins' : pin[1] <= replayed' \/ pool'[pin[2]].page # pin[3]]_asyncvars
 
 (* Nothing is known of records that have not arrived. *)
-\* BROKEN pin \in pins if pin[1] > arrived | A block is pinned for record {pin[1]}, and only {arrived} have arrived
 OnlyArrived == replayed <= arrived /\ \A pin \in pins : pin[1] <= arrived
 
 (* A page in a buffer is the one of that name that exists now. *)
-\* BROKEN b \in Buffers if pool[b].state = "ready" /\ ~Exists(store, pool[b].page) | Buffer {b} has block
-\*        {pool[b].page[2]} of relation {pool[b].page[1]}, which is gone
-\* BROKEN b \in Buffers if pool[b].state = "ready" /\ Exists(store, pool[b].page) /\ pool[b].generation #
-\*        store.generation[pool[b].page] | Buffer {b} has block {pool[b].page[2]} of relation {pool[b].page[1]} as it
-\*        was before it went and came anew
 SameGeneration ==
     \A b \in Buffers : pool[b].state = "ready" =>
         Exists(store, pool[b].page) /\ pool[b].generation = store.generation[pool[b].page]
 
 (* The pages, and the order of replay, are those of sequential replay. *)
-\* BROKEN p \in Pages if replayed' = replayed /\ View.content[p] # View'.content[p] | Nothing is replayed, and block
-\*        {p[2]} of relation {p[1]} changes: it had the changes of these records: {View.content[p]}. Now it has these:
-\*        {View'.content[p]}
-\* BROKEN p \in Pages if replayed' = replayed + 1 /\ Apply(View, replayed', Itself).content[p] # View'.content[p] |
-\*        After record {replayed'}, block {p[2]} of relation {p[1]} should have been changed by these records:
-\*        {Apply(View, replayed', Itself).content[p]}. It was by these: {View'.content[p]}
 Refines == [][Sequential!Next]_(Sequential!vars)
 
 (* Every record is replayed, if reads do not fail for ever and WAL arrives. *)
-\* BROKEN | Record {replayed + 1} is never replayed
 AllReplayed == <>(replayed = Len(wal))
 =============================================================================

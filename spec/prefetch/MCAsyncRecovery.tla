@@ -18,41 +18,21 @@ AllWals == [1..Length -> Kinds]
 Others    == {Changes(<<Ref("read", 0), Ref("read", 1)>>), Changes(<<Ref("image", 0)>>), Drops({R})}
 OtherWals == [1..Length -> Others]
 
-ThreeWals == {<<Read(0), Read(1), Read(2), Read(0)>>}
-
 -----------------------------------------------------------------------------
-\* Replay takes its pages whether they have been read or not.
-NeverWaits(n) == \A p \in Old(n) \cup New(n) : Holding(p) # {}
-\* A truncation does not wait for the reads of the pages it removes.
-NeverInFlight(after) == TRUE
 \* What was read before a truncation stays in its buffer.
 NeverRemoved(page, after) == FALSE
 \* A buffer is reused while a read into it is in flight: nothing but pins protects it, and they are not looked at.
 AnyVictim == Buffers
 \* A buffer is reused although it is pinned.
 PinnedVictims == {b \in Buffers : ~InFlight(b)}
-\* One read too many.
-MayReadOneMore == flying <= concurrency
 \* A change of the concurrency forgets what is in flight, as it does where reads are only advised.
 ForgetsFlying == 0
 \* Records are looked at that have not arrived.
 AllKnown == Len(wal)
-\* WAL need not arrive.
-UnfairAsync == AsyncSpec /\ WF_asyncvars(Startup)
-\* A read that fails leaves a buffer as if it had succeeded.
-TakenForRead(old) == [old EXCEPT !.state = "ready", !.content = <<0>>]
 \* A read that fails is still counted.
 StillCounted(failed) == 0
-\* A read that was cut is taken for whole.
-TakenForWhole(read, whole) == TRUE
 \* A block joins a read though it does not follow, or its buffer does not, or the kernel has that read.
 AnyPage(read, page) == TRUE
-AnyBuffer(read, b) == TRUE
-AlsoGiven(read) == TRUE
-\* The limit counts reads of the kernel's, and not blocks.
-JoinsBeyond == TRUE
-\* A read may have any number of blocks.
-AnyRoom(read) == TRUE
 \* A changed buffer is reused, and its page is not written.
 NeverWrites(b) == store' = store
 \* A page is looked for only among those that have been read.

@@ -43,15 +43,12 @@ WaitWals == {<<Changes(<<>>), Changes(<<>>), Truncates(R, 1), Changes(<<Ref(1)>>
 \* A relation that is created may be left over from before the crash.
 LeftOver(length) == Max(length, 0)
 \* Other processes read pages into buffers, and push others out, when they like.
-\* STEP | another process -> pages | changes what is in the buffers: {pool'}
 OthersRead ==
     /\ \E b \in 1..Buffers, page \in {NoPage} \cup {p \in Pages : Exists(store, p) /\ Found(p) = {}} :
         pool' = [pool EXCEPT ![b] = page]
     /\ UNCHANGED <<vars, pc, arrived, current, concurrency, begin, looking, queues, hand, advised>>
 OthersSpec == StartPrefetch /\ [][PrefetchNext \/ OthersRead]_allvars
 \* The concurrency is set while look-ahead waits for WAL, which goes on with the ring of before until a record is asked for.
-\* STEP | administrator -> startup process | sets maintenance_io_concurrency from {concurrency} to {concurrency'}, while
-\*        the startup process waits for WAL
 SetInWait ==
     /\ pc \in {"look", "look_again"} /\ MayLook /\ at.record = 0 /\ Blocking /\ decoded = arrived
     /\ concurrency' \in Concurrencies \ {concurrency}
@@ -59,7 +56,6 @@ SetInWait ==
 IsOldRing == ring.size # NewRing(concurrency).size
 MayLookInRing == ring.inflight < Max((ring.size - 1) \div Multiplier, 1) /\ HasSlot
 CompleteAndLook == pc = "complete" /\ ~IsOldRing /\ CompleteRing /\ Goto(IF Enabled THEN "look" ELSE "read")
-\* STEP | startup process | makes the ring anew, since the concurrency was set. What is in flight is forgotten
 NewRingAtLast ==
     /\ pc = "complete" /\ IsOldRing
     /\ ring' = NewRing(concurrency) /\ held' = <<>> /\ advised' = {}
@@ -88,8 +84,6 @@ PushUncounted(lsn, io) ==
 OverLate(lsn, upto) == lsn < upto - 1
 \* Nothing is ever switched off.
 AlwaysEnabled == TRUE
-\* Reading begins anew, and keeps what is in flight.
-KeptRing == [ring |-> ring, held |-> held]
 \* Upstream's: reading begins anew, and look-ahead goes on in the record where it was.
 KeptAt == at
 \* Nothing is special about the first record.
@@ -119,8 +113,6 @@ EndsAtOnce ==
 \* A page is read into a buffer, and its old one stays there; or none is read.
 AllStay == pool
 LoadsNothing(s, refs) == <<>>
-\* What a record has made is not there for its other references.
-NeverGrown(sizes, ref) == sizes
 \* Filters go before their records are replayed, or never.
 AllReplayedSoon(until) == TRUE
 NoneReplayed(until) == until = 0

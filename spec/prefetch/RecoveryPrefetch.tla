@@ -155,11 +155,6 @@ CompleteRing ==
     /\ UNCHANGED <<vars, arrived, current, concurrency, begin, at, decoded, suspended, recent, hints, buffers, advised>>
     /\ filters' = [key \in Keys |-> IF IsReplayed(filters[key].until) THEN [until |-> 0, from |-> 0] ELSE filters[key]]
 
-\* STEP if filters' # filters | startup process | takes entries of replayed records from the ring, and forgets the
-\*        filters of replayed records. In flight by now: {ring'.inflight}
-\* STEP if ring' # ring | startup process | takes entries of replayed records from the ring. In flight by now:
-\*        {ring'.inflight}
-\* SMALL | startup process | finds nothing to take from the ring
 Complete == pc = "complete" /\ CompleteRing /\ Goto("look")
 
 -----------------------------------------------------------------------------
@@ -195,29 +190,6 @@ HasRoom == Queued < Room
 
 (* Decode one more record, if there is one, or wait for it, if none is     *)
 (* queued.  If prefetching is off, that is all: an entry stands for it.    *)
-\* STEP if decoded' # decoded /\ ~(Enabled /\ at'.record = decoded') | startup process -> WAL | decodes record
-\*        {decoded'}. Prefetching is off: its blocks are not looked at
-\* STEP if decoded' # decoded /\ wal[decoded'].effect = "truncate" | startup process -> WAL | decodes record
-\*        {decoded'}, which cuts relation {wal[decoded'].relations} to {wal[decoded'].to} blocks. {IF filters' #
-\*        filters THEN "A filter hides the blocks from there on" ELSE "The filter stays as it was"}
-\* STEP if decoded' # decoded /\ wal[decoded'].effect = "create" | startup process -> WAL | decodes record {decoded'},
-\*        which creates relation {wal[decoded'].relations}. {IF filters' # filters THEN "A filter hides its blocks
-\*        until then" ELSE "The filter stays as it was"}
-\* STEP if decoded' # decoded /\ wal[decoded'].effect = "database" | startup process -> WAL | decodes record
-\*        {decoded'}, which creates a database. {IF filters' # filters THEN "A filter hides its blocks until then" ELSE
-\*        "The filter stays as it was"}
-\* STEP if decoded' # decoded /\ wal[decoded'].effect = "drop" | startup process -> WAL | decodes record {decoded'},
-\*        which drops relation {wal[decoded'].relations}
-\* STEP if decoded' # decoded /\ wal[decoded'].effect = "timeline" | startup process -> WAL | decodes record
-\*        {decoded'}, which may change the timeline: nothing beyond it is to be decoded before it is given to replay
-\* STEP if decoded' # decoded /\ wal[decoded'].refs = <<>> | startup process -> WAL | decodes record {decoded'}, which
-\*        has no blocks
-\* STEP if decoded' # decoded | startup process -> WAL | decodes record {decoded'}, to look at its blocks: {[i \in
-\*        DOMAIN wal[decoded'].refs |-> wal[decoded'].refs[i].page]}
-\* STEP if ~Blocking /\ IsSuspended | startup process | looks no further: record {suspended} must be given to replay
-\*        before
-\* STEP if decoded = arrived | startup process | looks no further: there is no more WAL
-\* STEP | startup process | looks no further: there is no room for more decoded records
 Decode ==
     /\ pc \in {"look", "look_again"} /\ MayLook /\ at.record = 0
     /\ IF ~Blocking /\ IsSuspended
@@ -237,22 +209,6 @@ Decode ==
 Found(page) == {b \in 1..Buffers : pool[b] = page}
 
 (* What becomes of a block reference. *)
-\* STEP ref \in {wal[at.record].refs[at.next]} if advised' # advised | startup process -> kernel | looks at block
-\*        {ref.page[2]} of relation {ref.page[1]}, which record {at.record} needs, and advises the kernel of it.
-\*        Advised for records that are not replayed: {Cardinality(advised')}, of at most {concurrency}
-\* STEP ref \in {wal[at.record].refs[at.next]} if Initialises(ref) | startup process | looks at block {ref.page[2]} of
-\*        relation {ref.page[1]}, which record {at.record} writes anew: it need not be read
-\* STEP ref \in {wal[at.record].refs[at.next]} if ref.how \in {"hint", "fork"} | startup process | looks at block
-\*        {ref.page[2]} of relation {ref.page[1]} in record {at.record}, which replay does not read
-\* STEP ref \in {wal[at.record].refs[at.next]} if Filtered(ref.page) | startup process | looks at block {ref.page[2]}
-\*        of relation {ref.page[1]}, which record {at.record} needs, and skips it: a filter hides it
-\* STEP ref \in {wal[at.record].refs[at.next]} if Seen(ref.page) | startup process | looks at block {ref.page[2]} of
-\*        relation {ref.page[1]}, which record {at.record} needs, and skips it: it has just looked at that block
-\* STEP ref \in {wal[at.record].refs[at.next]} if ~Exists(store, ref.page) | startup process | looks at block
-\*        {ref.page[2]} of relation {ref.page[1]}, which record {at.record} needs, and finds that there is none yet. A
-\*        filter hides the blocks from there on
-\* STEP ref \in {wal[at.record].refs[at.next]} | startup process | looks at block {ref.page[2]} of relation
-\*        {ref.page[1]}, which record {at.record} needs, and finds it in a buffer; it notes that buffer as a hint
 Judge ==
     /\ pc \in {"look", "look_again"} /\ MayLook /\ at.record # 0 /\ at.next <= Len(wal[at.record].refs)
     /\ LET ref      == wal[at.record].refs[at.next]
@@ -276,9 +232,6 @@ Judge ==
 (* record is looked at until it is consumed.  Upstream asks where the last *)
 (* decoded record starts.                                                  *)
 IsFirst == ~Blocking /\ decoded = begin
-\* STEP if at' = at | startup process | has looked at all blocks of record {at.record}. That is the first one: nothing
-\*        beyond it is decoded before it is given to replay
-\* SMALL | startup process | has looked at all blocks of record {at.record}
 LeaveRecord ==
     /\ pc \in {"look", "look_again"} /\ MayLook /\ at.record # 0 /\ at.next > Len(wal[at.record].refs)
     /\ IF IsFirst
@@ -287,11 +240,6 @@ LeaveRecord ==
     /\ UNCHANGED <<vars, arrived, current, concurrency, begin, decoded, suspended, filters, recent, hints, queues, buffers,
                    advised>>
 
-\* STEP if ~Enabled /\ pc = "look" | startup process | does not look ahead: prefetching is off
-\* STEP if ring.inflight >= Max(concurrency, 1) | startup process | looks no further: {ring.inflight} are in flight,
-\*        and {concurrency} may be
-\* STEP if MayLook | startup process | looks no further
-\* STEP | startup process | looks no further: the ring has no free slot
 LimitReached ==
     /\ pc \in {"look", "look_again"} /\ ~MayLook
     /\ StopLooking
@@ -302,10 +250,6 @@ Look == Decode \/ Judge \/ LeaveRecord \/ LimitReached
 -----------------------------------------------------------------------------
 (* The next record is given to replay, and replayed. *)
 
-\* STEP if Queued = 0 | startup process | needs the next record, and has none decoded
-\* SMALL if ring' = ring | startup process | asks for the next record
-\* STEP | startup process | asks for the next record, and takes entries from the ring. In flight by now:
-\*        {ring'.inflight}
 Read ==
     /\ pc = "read"
     /\ Goto(IF Queued = 0 THEN "look_again" ELSE "give")
@@ -314,11 +258,6 @@ Read ==
 IsGiven(n) == n = current + 1
 \* The record that comes next has been replayed: recovery has stopped, and only reads it again.
 HasStopped == current < replayed
-\* STEP if pc' = "ended" | startup process | has no more records to replay: recovery ends
-\* STEP if pc' = "stopped" /\ current' = current | startup process | gets no record. So the new timeline begins where
-\*        record {begin} starts
-\* STEP if pc' = "stopped" | startup process | gets record {current'}. So the new timeline begins where it ends
-\* SMALL | startup process | gives record {current'} to replay
 Give ==
     /\ pc = "give"
     /\ Goto(IF HasStopped THEN "stopped" ELSE IF Queued = 0 THEN "ended" ELSE "replay")
@@ -360,17 +299,6 @@ Kept ==
     ELSE [b \in 1..Buffers |->
             IF pool[b] # NoPage /\ store'.generation[pool[b]] # store.generation[pool[b]] THEN NoPage ELSE pool[b]]
 
-\* STEP if wal[current].effect = "create" | startup process -> pages | replays record {current}, which creates relation
-\*        {wal[current].relations}
-\* STEP if wal[current].effect = "truncate" | startup process -> pages | replays record {current}, which cuts relation
-\*        {wal[current].relations} to {wal[current].to} blocks
-\* STEP if wal[current].effect = "database" | startup process -> pages | replays record {current}, which creates a
-\*        database
-\* STEP if wal[current].effect = "drop" | startup process -> pages | replays record {current}, which drops relation
-\*        {wal[current].relations}
-\* STEP if wal[current].refs = <<>> | startup process -> pages | replays record {current}, which changes no block
-\* STEP | startup process -> pages | replays record {current}, which has the blocks {[i \in DOMAIN wal[current].refs
-\*        |-> wal[current].refs[i].page]}
 ReplayCurrent ==
     /\ pc = "replay"
     /\ store' = Apply(store, current, Into)
@@ -383,8 +311,6 @@ ReplayCurrent ==
     /\ UNCHANGED <<wal, arrived, current, concurrency, begin, at, decoded, suspended, filters, recent, queues>>
 
 (* The ring is made anew, and what is in flight is forgotten. *)
-\* STEP | administrator -> startup process | sets maintenance_io_concurrency from {concurrency} to {concurrency'}. The
-\*        ring is made anew, and what is in flight is forgotten
 Reconfigure ==
     /\ MayChange /\ pc = "complete"
     /\ \E n \in Concurrencies \ {concurrency} : concurrency' = n /\ ring' = NewRing(n)
@@ -400,11 +326,6 @@ Reconfigure ==
 (* MCRecoveryPrefetch_bug_begin_read.  No part of PrefetchNext.            *)
 BegunRing == [ring |-> NewRing(concurrency), held |-> <<>>]
 BegunAt == [record |-> 0, next |-> 1]
-\* STEP if begin' = replayed | startup process | stops here, and reads record {begin'} once more: where it ends, the
-\*        new timeline begins. What is decoded is forgotten{IF at'.record > 0 THEN ", but not that it was looking at
-\*        record " \o ToString(at.record) ELSE ""}
-\* STEP | startup process | begins to read anew, at record {begin'}: what is decoded is forgotten{IF ring'.inflight +
-\*        ring'.completed = 0 THEN ", and what is in the ring" ELSE ". The ring stays as it is"}
 BeginRead ==
     /\ pc = "complete" /\ ~HasStopped
     /\ begin' \in Max(replayed, 1)..replayed + 1
@@ -418,7 +339,6 @@ BeginRead ==
     /\ advised' = {}
     /\ UNCHANGED <<vars, pc, arrived, concurrency, filters, recent, buffers>>
 
-\* STEP | WAL receiver -> WAL | receives record {arrived'}
 Arrive ==
     /\ arrived < Len(wal)
     /\ arrived' = arrived + 1
@@ -435,45 +355,29 @@ FairSpec == PrefetchSpec /\ WF_allvars(Startup) /\ WF_allvars(Arrive)
 
 (* What lies between tail and head is what ought to: nothing is overwritten. *)
 Used == IF ring.tail <= ring.head THEN ring.head - ring.tail ELSE ring.head + ring.size - ring.tail
-\* INNER pc, at, recent, hand, hints, held, advised, decoded, current, arrived, replayed, begin
-\* NOTE | maintenance_io_concurrency is {concurrency}: for records that are not replayed, so many blocks may be advised
-\*        at most. The WAL has {Len(wal)} records
-\* NOTE | A block is written as (relation, number). Of a block, content has the records that have changed it
-\* NOTE r \in Relations if store.size[r] >= 0 | Blocks of relation {r}: {store.size[r]}
-\* NOTE r \in Relations if store.size[r] < 0 | Relation {r} does not exist
-\* BROKEN | The ring should have {Len(held)} entries between tail and head, and has {Used}, or others
 NeverOverflows ==
     /\ Used = Len(held)
     /\ \A k \in 1..Len(held) : ring.slots[(ring.tail + k - 1) % ring.size] = held[k]
-\* BROKEN | The ring has {Cardinality({k \in 1..Len(held) : held[k].io})} entries with an I/O and {Cardinality({k \in
-\*        1..Len(held) : ~held[k].io})} without; its counters say {ring.inflight} and {ring.completed}
 CountersCount ==
     /\ ring.inflight = Cardinality({k \in 1..Len(held) : held[k].io})
     /\ ring.completed = Len(held) - ring.inflight
 
 (* At most N advises stand in records that have not been replayed. *)
-\* BROKEN | {Cardinality(advised)} blocks are advised for records that are not replayed, and {concurrency} may be
 AtMostN == Cardinality(advised) <= concurrency
 
 (* With concurrency 0 nothing is looked at. *)
-\* BROKEN if at.record # 0 | Prefetching is off, and the blocks of record {at.record} are looked at
 OffIsOff == concurrency = 0 => at.record = 0 /\ advised = {}
 
 (* An advised block is the one that replay will find. *)
-\* BROKEN g \in advised if store.generation[g.page] # g.generation | Block {g.page[2]} of relation {g.page[1]} was
-\*        advised for record {g.record}; meanwhile it went, or came anew
 SameGeneration == \A g \in advised : store.generation[g.page] = g.generation
 
 (* If no record is queued when one is asked for, nothing is in the ring. *)
-\* BROKEN | No record is decoded, and the ring has {Len(held)} entries
 EmptyQueueEmptyRing == pc = "read" /\ Queued = 0 => held = <<>>
 
 (* Until the first record is given to replay, nothing beyond it is decoded. *)
-\* BROKEN | Records up to {decoded} are decoded. The first one, {begin}, is not given to replay yet
 FirstAlone == current < begin => decoded <= begin
 
 Labels == {"complete", "look", "look_again", "read", "give", "replay", "ended", "stopped"}
-\* BROKEN if current > decoded | Record {current} is replayed, and only {decoded} are decoded
 TypeOK ==
     /\ pc \in Labels /\ arrived \in 0..Len(wal) /\ decoded \in 0..arrived /\ current \in 0..decoded
     /\ IF pc = "replay" THEN replayed = current - 1 ELSE replayed \in {current, Max(current, begin)}
@@ -487,23 +391,17 @@ TypeOK ==
 
 (* Look-ahead stands in the record that was decoded last, or between       *)
 (* records, and goes on after the record that was given to replay.         *)
-\* BROKEN | The startup process looks at record {at.record}; record {current} was given to replay, and {decoded} are
-\*        decoded
 GoesOn == at.record = 0 \/ (at.record = decoded /\ at.record > current)
 
 (* No more records are decoded and not given out than there is room for.   *)
-\* BROKEN | {Queued} records are decoded and not given to replay; there is room for {Max(Room, 1)}
 RoomIsKept == Queued <= Max(Room, 1)
 
 (* Beyond a record that may change the timeline nothing is decoded before  *)
 (* that record was given out.                                              *)
-\* BROKEN n \in current + 1..decoded if wal[n].effect = "timeline" /\ n # decoded | Record {n} may change the timeline,
-\*        and record {decoded}, beyond it, is decoded before it is given to replay
 StopsAtTimeline == \A n \in current + 1..decoded : wal[n].effect = "timeline" => n = decoded
 
 (* While it is suspended no more is decoded than the one record beyond,    *)
 (* which replay waits for.                                                 *)
-\* BROKEN | Look-ahead is suspended until record {suspended} is given to replay, and {decoded} records are decoded
 WaitsWhileSuspended == current <= suspended => decoded <= suspended + 1
 
 (* A filter is there for a record that was looked at, and whose relation   *)
@@ -522,8 +420,6 @@ FiltersHaveReasons ==
             /\ \E n \in 1..Len(wal) : Asks(n, key, f.from)  \* n > f.until: it was looked at before reading began anew
 
 (* No filter outlives its record: else its blocks would be hidden for ever.*)
-\* BROKEN key \in Keys if filters[key].until \in 1..Replaying | A filter hides blocks until record {filters[key].until}
-\*        is replayed. It is, and the filter stays
 FiltersExpire ==
     pc \in {"look", "look_again", "read", "give", "ended"} =>
         \A key \in Keys : filters[key].until = 0 \/ filters[key].until > Replaying
@@ -531,8 +427,6 @@ FiltersExpire ==
 (* Look-ahead is of use: before a record is given to replay, as much is    *)
 (* looked at as may be.  What may end it sooner is the first record, and   *)
 (* what suspends it: no WAL, no room, another timeline.                    *)
-\* BROKEN | {ring.inflight} are in flight, and {concurrency} may be. Nothing hinders the startup process from looking
-\*        beyond record {decoded}, and record {current + 1} is about to be given to replay
 LooksAhead ==
     pc = "read" /\ Enabled /\ ~Blocking =>
         ring.inflight = concurrency \/ Len(held) = Multiplier * concurrency \/ decoded = begin \/ IsSuspended
@@ -543,13 +437,9 @@ Removes(n, page) ==
     LET record == wal[n] IN
     /\ page[1] \in record.relations
     /\ record.effect \in {"create", "database"} \/ (record.effect = "truncate" /\ page[2] >= record.to)
-\* BROKEN g \in advised, n \in current + 1..g.record - 1 if Removes(n, g.page) | Block {g.page[2]} of relation
-\*        {g.page[1]} is advised for record {g.record}; record {n} removes it before
 NothingRemovedIsAdvised == \A g \in advised : \A n \in current + 1..g.record - 1 : ~Removes(n, g.page)
 
 (* A page in a buffer exists, and is in one only. *)
-\* BROKEN b \in 1..Buffers if pool[b] # NoPage /\ ~Exists(store, pool[b]) | Buffer {b} has block {pool[b][2]} of
-\*        relation {pool[b][1]}, which is gone
 BuffersHoldPages ==
     \A b \in 1..Buffers : pool[b] # NoPage =>
         Exists(store, pool[b]) /\ \A c \in 1..Buffers : pool[c] = pool[b] => b = c
@@ -618,23 +508,16 @@ ReplayReads ==
              Initialises(ref) \/ (ref.how = "read" /\ Exists(store', ref.page)) => \E b \in 1..Buffers : pool'[b] = ref.page]_allvars
 
 (* Recovery does not end while WAL remains. *)
-\* BROKEN | Recovery has ended after {replayed} of {Len(wal)} records
 NeverEndsEarly == pc = "ended" => replayed = Len(wal)
 
 (* Where recovery stops, the log goes on after all that was replayed.      *)
-\* BROKEN | Record {replayed} is replayed. The new timeline begins where it starts: who follows that timeline never
-\*        replays it
 NewTimelineFollows == pc = "stopped" => current = replayed
 
 (* The pages, and the order of replay, are those of sequential replay:     *)
 (* each step is one of SequentialReplay, or changes none of its variables. *)
 (* StartPrefetch has its Init.                                             *)
-\* BROKEN p \in Pages if replayed' # replayed /\ replayed' <= Len(wal) /\ Apply(store, replayed', Itself).content[p] #
-\*        store'.content[p] | After record {replayed'}, block {p[2]} of relation {p[1]} should have been changed by
-\*        these records: {Apply(store, replayed', Itself).content[p]}. It was by these: {store'.content[p]}
 Refines == [][Next]_vars
 
 (* Every record is replayed. *)
-\* BROKEN | Record {replayed + 1} is never replayed
 AllReplayed == <>(replayed = Len(wal))
 =============================================================================

@@ -105,7 +105,6 @@ Verdict(ref) ==
     ELSE IF InBuffer(ref.page) THEN "hit"
     ELSE "advise"
 
-\* VIA
 FollowJudge ==
     /\ Judge
     /\ LET ref == wal[at.record].refs[at.next]
@@ -121,7 +120,6 @@ MayRead == {ref.page : ref \in {r \in RangeOf(wal[current].refs) : r.how = "read
 Reads   == {p \in MayRead : Exists(store, p) /\ ~InBuffer(p)}
 
 LastRead == done + IF Told("read") THEN Cardinality(Reads) ELSE 0
-\* VIA
 FollowReplay ==
     /\ ReplayCurrent
     /\ LET last == LastRead
@@ -132,7 +130,6 @@ FollowReplay ==
              ELSE /\ last < Len(Events) /\ Events[last + 1].call = "use" /\ Events[last + 1].record = current
                   /\ done' = last + 1
 
-\* VIA
 FollowChange == Reconfigure /\ NextIs("concurrency") /\ concurrency' = Event.to /\ done' = done + 1
 
 (* Pages that the next events advise or read, and that would be in buffers. *)
@@ -146,8 +143,6 @@ Gone ==
     ELSE IF Judging THEN {p \in {Judged.page} : Verdict(Judged) = "hit" /\ NextIs("advise") /\ Event.page = p}
     ELSE IF pc = "replay" THEN {p \in {Events[i].page : i \in ReadNext} : InBuffer(p)}
     ELSE {}
-\* STEP | startup process | takes it that these blocks have left their buffers, because the trace reads or advises them
-\*        again: {Gone}
 FollowEviction ==
     /\ pool' = [b \in 1..Buffers |-> IF pool[b] \in Gone THEN NoPage ELSE pool[b]]
     /\ gone' = gone + Cardinality(Gone)
@@ -158,14 +153,10 @@ Waits == pc \in {"look", "look_again"} /\ MayLook /\ at.record = 0 /\ Blocking
 Arrives ==
     /\ arrived < Len(wal) /\ arrived = decoded
     /\ arrived >= Len(Followed.late) \/ Followed.late[arrived + 1] <= replayed \/ Waits
-\* VIA
 FollowArrival == Arrive /\ done' = done
 
-\* VIA
-\* INNER which, done, gone, pool
 Unseen == (Complete \/ Decode \/ LeaveRecord \/ LimitReached \/ Read \/ Give) /\ done' = done
 
-\* VIA
 Step ==
     IF Gone # {} THEN FollowEviction
     ELSE /\ gone' = gone
@@ -191,7 +182,6 @@ TraceInit ==
     /\ StartPrefetch
     /\ done = 0
     /\ gone = 0
-\* BROKEN if done < Len(Events) | The trace goes on with event {done + 1}, which fits no step: {Event}
 TraceSpec == TraceInit /\ [][(Step /\ which' = which) \/ Finish]_tracevars
 
 -----------------------------------------------------------------------------

@@ -10,7 +10,6 @@ Pages == {<<0, 1>>, <<1, 2>>, <<2, 3>>}
 
 \* ---- two ranges at a time ----
 Second(p, r)           == Cardinality(HeldBy(p)) < 2 /\ \A s \in HeldBy(p) : s.hi <= r.lo \/ r.hi <= s.lo
-InAnyOrder(p, r)       == Second(p, r)
 InAscendingOrder(p, r) == Second(p, r) /\ \A s \in HeldBy(p) : s.hi <= r.lo
 
 \* ---- broken rules ----
@@ -37,7 +36,6 @@ SettleTurned(h, q) ==
     IN /\ held' = h \cup {q[i] : i \in going}
        /\ queue' = IF n = 0 THEN left ELSE <<left[n]>> \o SubSeq(left, 1, n - 1)
 \* A request for the last byte beyond the file.
-\* STEP p \in Processes | process {p} -> lock | asks for a byte beyond the end of the file
 AskBeyond == \E p \in Processes : ~Waits(p) /\ Settle(held, Append(queue, Request(p, <<9, 9>>, TRUE)))
 NextBeyond == Next \/ AskBeyond
 

@@ -11,12 +11,6 @@ Three == {<<0, 1>>, <<1, 2>>, <<0, 2>>}
 Once == \A p \in Processes :
     pc[p] = "outside" /\ pc'[p] = "comes" => request[p] = NoRequest /\ request'[p].exclusive = (p = "p2")
 
-\* A grant sets the state and wakes nobody.
-GrantSilently(p) == \E q \in granted :
-    /\ mutex = p /\ pc[p] \in Granting
-    /\ granted' = granted \ {q}
-    /\ state' = [state EXCEPT ![q] = "held"]
-    /\ UNCHANGED <<alone, arrived, request, blockers, mutex, wakes, asleep, pc, call, target>>
 \* The kernel does not look at the word again before the thread sleeps.
 SleepsBlindly(p) == TRUE
 \* A cancellation wakes before it sets the state.
@@ -37,17 +31,6 @@ OneOnly(unblocked) ==
     IN IF all = {} THEN {} ELSE {CHOOSE q \in all : TRUE}
 \* Who leaves unblocks earlier requests too.
 AlsoEarlier(p) == {q \in Arrived \ {p} : Conflict(request[p], request[q])}
-\* A try counts what is held, and not who waits.
-CountHolders(r) == Cardinality({q \in Arrived : blockers[q] = 0 /\ Conflict(request[q], r)})
-\* A request does not count those that it only touches in its last byte.
-CountByStart(r) == Cardinality({q \in Arrived : request[q].lo = r.lo /\ (request[q].exclusive \/ r.exclusive)})
-\* A time limit after which the request stays in its tree.
-StaysInTree(p) ==
-    LET q == target[p] IN
-    /\ mutex = p /\ pc[p] = "is late"
-    /\ state' = [state EXCEPT ![q] = IF IsStillWaiting(q) THEN "idle" ELSE @]
-    /\ Goto(p, IF IsStillWaiting(q) THEN "unlocks" ELSE "unlocks to look")
-    /\ UNCHANGED <<alone, arrived, blockers, granted, request, mutex, wakes, asleep, call, target>>
 \* A try that would have to wait stays in the queue, and its thread does not wait.
 StaysThoughTried(p) ==
     LET n == Count(request[p]) IN
@@ -59,15 +42,8 @@ StaysThoughTried(p) ==
     /\ UNCHANGED <<alone, request, mutex, granted, wakes, asleep, call, target>>
 \* Any number of threads wait with a hold; a wake-up finds one of them.
 NeverRefused(q) == FALSE
-WakeOne(p) == \E q \in wakes[p] :
-    /\ pc[p] = "wakes"
-    /\ wakes' = [wakes EXCEPT ![p] = @ \ {q}]
-    /\ IF SleepersOf(q) = {} THEN UNCHANGED asleep ELSE \E r \in SleepersOf(q) : asleep' = asleep \ {r}
-    /\ UNCHANGED <<shared, pc, call, target>>
 \* Whoever finds that nothing waits looks again, and sleeps with who asks meanwhile.
 SomethingMay(q) == FALSE
-\* Who asks anew does not care who waits with the hold.
-AtAnyTime(p) == TRUE
 \* Who was woken may be late too.
 Anyhow(p) == TRUE
 \* Who has set no time limit may be late too.
@@ -91,8 +67,6 @@ FoundNobody == <<>>
 NobodyIsInTheTrees(p) == alone # "shut"
 \* Who leaves the trees opens the word, though others are there.
 OpensAnyhow(others) == TRUE
-\* Nobody opens it again.
-NeverOpens(others) == FALSE
 \* Who came alone leaves without a look: it may be in a tree by now.
 LeavesBlindly(p) == blockers[p] = 0
 \* Who gives back believes the state.
@@ -116,8 +90,6 @@ StopsBeforeItSays == Spec /\ \A p \in Processes :
     WF_vars(Inside(p) /\ pc[p] # "has left") /\ SF_vars(Lock(p)) /\ WF_vars(BeginRelease(p))
 \* Who gives back is through, or has left and may stop.
 GivingBackEnds == \A p \in Processes : pc[p] = "leaves" ~> pc[p] \in {"outside", "has left"}
-\* Without strong fairness of the mutex.
-UnfairMutex == Spec /\ \A p \in Processes : WF_vars(Inside(p)) /\ WF_vars(Lock(p)) /\ WF_vars(BeginRelease(p))
 \* Who holds a range never gives it back.
 NeverReleases == Spec /\ \A p \in Processes : WF_vars(Inside(p)) /\ SF_vars(Lock(p))
 

@@ -5,8 +5,7 @@
 (* rangelock.  An event that fits no step is a deadlock; an accepted trace *)
 (* has one state more than it has events.                                  *)
 (*                                                                         *)
-(* Traces are recorded by tests/rangelock/tracing.py, and are in traces/   *)
-(* as JSON lines.                                                          *)
+(* Traces are in traces/, recorded by python -m tests.rangelock.tracing    *)
 (*                                                                         *)
 (* spec variable     event: field                  pgq_rangelock_event     *)
 (*   (the step)        what: request, refuse,        what                  *)
@@ -51,15 +50,6 @@ Granted(e) == Tickets(e.granted)
 
 TraceInit == Init /\ at = 1
 
-\* STEP e \in {Event} if e.granted = <<>> | ticket {e.ticket} -> lock | {IF e.what = "request" THEN "asks for" ELSE IF
-\*        e.what = "refuse" THEN "may not have" ELSE IF e.what = "release" THEN "lets go" ELSE IF e.what = "cancel"
-\*        THEN "is cancelled, and waits no longer for" ELSE "is late, and waits no longer for"} bytes {e.lo} to {e.hi -
-\*        1}, {IF e.exclusive THEN "exclusive" ELSE "shared"} (event {at} of the trace). Nobody is granted by that
-\* STEP e \in {Event} | ticket {e.ticket} -> lock | {IF e.what = "request" THEN "asks for" ELSE IF e.what = "refuse"
-\*        THEN "may not have" ELSE IF e.what = "release" THEN "lets go" ELSE IF e.what = "cancel" THEN "is cancelled,
-\*        and waits no longer for" ELSE "is late, and waits no longer for"} bytes {e.lo} to {e.hi - 1}, {IF e.exclusive
-\*        THEN "exclusive" ELSE "shared"} (event {at} of the trace). Granted by that: the tickets {e.granted}
-\* INNER at
 TraceStep ==
     LET e == Event r == AsRequest(e) IN
     /\ at <= Len(Trace.events)
@@ -73,11 +63,6 @@ TraceStep ==
 
 TraceEnd == at = Len(Trace.events) + 1 /\ UNCHANGED <<vars, at>>
 
-\* BROKEN e \in {Event} if at <= Len(Trace.events) | The trace goes on with event {at}, which fits no step: ticket
-\*        {e.ticket} {IF e.what = "request" THEN "asks for" ELSE IF e.what = "refuse" THEN "may not have" ELSE IF
-\*        e.what = "release" THEN "lets go" ELSE IF e.what = "cancel" THEN "is cancelled, and waits no longer for" ELSE
-\*        "is late, and waits no longer for"} bytes {e.lo} to {e.hi - 1}, {IF e.exclusive THEN "exclusive" ELSE
-\*        "shared"}, and these are granted: {e.granted}
 TraceSpec == TraceInit /\ [][TraceStep \/ TraceEnd]_<<vars, at>>
 
 \* ---- for traces that must be refused ----

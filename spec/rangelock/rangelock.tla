@@ -70,22 +70,12 @@ MayAsk(p, r) == HeldBy(p) = {}
 
 Init == held = {} /\ queue = <<>>
 
-\* STEP p \in Processes, r \in InQueue(queue') \ InQueue(queue) if queue' # queue | process {p} -> lock | asks for
-\*        bytes {r.lo} to {r.hi - 1}, {IF r.exclusive THEN "exclusive" ELSE "shared"}, and waits
-\* STEP p \in Processes, r \in held' \ held | process {p} -> lock | asks for bytes {r.lo} to {r.hi - 1}, {IF
-\*        r.exclusive THEN "exclusive" ELSE "shared"}, and has it at once
 Ask(p) == \E range \in Ranges, mode \in Modes :
     LET r == Request(p, range, mode)
     IN ~Waits(p) /\ MayAsk(p, r) /\ Settle(held, Append(queue, r))
 
-\* STEP p \in Processes, r \in held \ held' if held' \ held = {} | process {p} -> lock | lets bytes {r.lo} to {r.hi -
-\*        1}, {IF r.exclusive THEN "exclusive" ELSE "shared"} go
-\* STEP p \in Processes, r \in held \ held' | process {p} -> lock | lets bytes {r.lo} to {r.hi - 1}, {IF r.exclusive
-\*        THEN "exclusive" ELSE "shared"} go. Now these have theirs: {{s.who : s \in held' \ held}}
 Release(p) == ~Waits(p) /\ \E r \in HeldBy(p) : Settle(held \ {r}, queue)
 
-\* STEP p \in Processes if held' \ held = {} | process {p} -> lock | waits no longer
-\* STEP p \in Processes | process {p} -> lock | waits no longer. Now these have theirs: {{s.who : s \in held' \ held}}
 GiveUp(p) == MayGiveUp /\ Waits(p) /\ Settle(held, Without(queue, Places(p)))
 
 Next == \E p \in Processes : Ask(p) \/ Release(p) \/ GiveUp(p)
@@ -98,8 +88,6 @@ FairSpec == Spec /\ \A p \in Processes : WF_vars(Release(p))
 TypeOK == held \subseteq Requests /\ queue \in Seq(Requests)
 
 (* No two that conflict are held. *)
-\* BROKEN r \in held, s \in held if r # s /\ Conflict(r, s) | Process {r.who} holds bytes {r.lo} to {r.hi - 1}, and
-\*        process {s.who} bytes {s.lo} to {s.hi - 1}: they conflict
 NoConflict == \A r, s \in held : r # s => ~Conflict(r, s)
 
 (* The same, byte by byte: where one of two is exclusive they share none.  *)
@@ -114,8 +102,6 @@ WaitsForAByte ==
         \/ \E j \in DOMAIN queue : j < i /\ Clash(queue[j], queue[i])
 
 (* Nobody waits who may go: no step has granted too few. *)
-\* BROKEN i \in Going(held, queue) | Process {queue[i].who} waits for bytes {queue[i].lo} to {queue[i].hi - 1}, which
-\*        it could have
 NobodyWaitsInVain == Going(held, queue) = {}
 
 (* First come, first served: who is granted conflicts with nobody who came *)
@@ -144,6 +130,5 @@ WaitsFor(p, q) == \E i \in Places(p) :
     \/ \E j \in Places(q) : j < i /\ Conflict(queue[j], queue[i])
 
 (* No processes wait for each other in a circle. *)
-\* BROKEN p \in Processes, q \in Processes if WaitsFor(p, q) | Process {p} waits for process {q}
 NoDeadlock == ~\E group \in SUBSET Processes : group # {} /\ \A p \in group : \E q \in group : WaitsFor(p, q)
 =============================================================================

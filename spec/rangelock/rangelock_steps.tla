@@ -108,10 +108,6 @@ SleepersOf(q) == {p \in asleep : target[p] = q}
 
 GivesBack(p, q) == pc[p] \in {"leaves", "has left", "releases"} /\ target[p] = q
 MayAskAgain(p) == WaitersOf(p) = {} /\ \A q \in Processes : ~GivesBack(q, p)
-\* STEP p \in Processes | thread {p} -> lock | asks for bytes {request'[p].lo} to {request'[p].hi - 1}, {IF
-\*        request'[p].exclusive THEN "exclusive" ELSE "shared"}{IF call'[p] = "lock" THEN ", and will wait for them"
-\*        ELSE IF call'[p] = "lock_for" THEN ", and will wait for them for a limited time" ELSE IF call'[p] = "try"
-\*        THEN ", if it can have them at once" ELSE ", and will not wait now"}
 Begin(p) == \E kind \in Calls, range \in Ranges, mode \in Modes :
     /\ pc[p] = "outside" /\ state[p] \in {"idle", "cancelled"} /\ MayAskAgain(p)
     /\ target' = [target EXCEPT ![p] = p]
@@ -122,10 +118,6 @@ Begin(p) == \E kind \in Calls, range \in Ranges, mode \in Modes :
 
 (* come_alone(): one compare and swap. *)
 NobodyIsHere(p) == alone = "open"
-\* STEP p \in Processes if alone' # alone | thread {p} -> the word | finds nobody there, and swaps its hold into the
-\*        word: the range is its own
-\* STEP p \in Processes | thread {p} -> the word | finds the word {IF alone = "shut" THEN "shut" ELSE "taken"}: it
-\*        needs the mutex
 Come(p) ==
     /\ pc[p] = "comes"
     /\ IF NobodyIsHere(p)
@@ -133,15 +125,12 @@ Come(p) ==
        ELSE Goto(p, "arrives") /\ UNCHANGED alone
     /\ UNCHANGED <<arrived, request, blockers, state, mutex, granted, wakes, asleep, call, target>>
 
-\* STEP p \in Processes | thread {p} | sets its state to "held": its call ends
 SayAlone(p) ==
     /\ pc[p] = "is alone"
     /\ state' = [state EXCEPT ![p] = "held"]
     /\ Goto(p, "outside")
     /\ UNCHANGED <<alone, arrived, request, blockers, mutex, granted, wakes, asleep, call, target>>
 
-\* STEP p \in Processes | thread {p} -> lock | is done with bytes {request[p].lo} to {request[p].hi - 1}, and begins to
-\*        give them back
 BeginRelease(p) ==
     /\ pc[p] = "outside" /\ state[p] = "held"
     /\ target' = [target EXCEPT ![p] = p]
@@ -149,8 +138,6 @@ BeginRelease(p) ==
     /\ UNCHANGED <<shared, wakes, asleep, call>>
 
 (* Who asked must know by now that it is held. *)
-\* STEP p \in Processes | thread {p} -> lock | begins to give back what thread {target'[p]} holds, bytes
-\*        {request[target'[p]].lo} to {request[target'[p]].hi - 1}
 BeginGiveBack(p) == \E q \in Processes \ {p} :
     /\ MayGiveBack /\ pc[p] = "outside" /\ state[p] = "idle"
     /\ state[q] = "held" /\ pc[q] \in {"outside", "leaves", "has left", "releases"}
@@ -160,10 +147,6 @@ BeginGiveBack(p) == \E q \in Processes \ {p} :
 
 (* leave_alone(): the same; and then the state is set. *)
 IsAlone(p) == alone = target[p]
-\* STEP p \in Processes if alone' # alone | thread {p} -> the word | swaps the hold of thread {target[p]} out of the
-\*        word, which is open again
-\* STEP p \in Processes | thread {p} -> the word | does not find the hold of thread {target[p]} in the word: it needs
-\*        the mutex
 LeaveAlone(p) ==
     /\ pc[p] = "leaves"
     /\ IF IsAlone(p)
@@ -171,14 +154,12 @@ LeaveAlone(p) ==
        ELSE Goto(p, "releases") /\ UNCHANGED alone
     /\ UNCHANGED <<arrived, request, blockers, state, mutex, granted, wakes, asleep, call, target>>
 
-\* STEP p \in Processes | thread {p} | sets the state of thread {target[p]} to "idle": the range is given back
 SayLeft(p) ==
     /\ pc[p] = "has left"
     /\ state' = [state EXCEPT ![target[p]] = "idle"]
     /\ Goto(p, "outside")
     /\ UNCHANGED <<alone, arrived, request, blockers, mutex, granted, wakes, asleep, call, target>>
 
-\* STEP p \in Processes | thread {p} -> lock | begins to cancel the request of thread {target'[p]}
 BeginCancel(p) == \E q \in Processes \ {p} :
     /\ MayCancel /\ pc[p] = "outside" /\ IsWaiting(q)
     /\ target' = [target EXCEPT ![p] = q]
@@ -187,8 +168,6 @@ BeginCancel(p) == \E q \in Processes \ {p} :
 
 (* pgq_rangelock_wait, with one's own hold or another's, whether its owner *)
 (* has asked already or not.                                               *)
-\* STEP p \in Processes if target'[p] = p | thread {p} -> lock | begins to wait for its own request
-\* STEP p \in Processes | thread {p} -> lock | begins to wait for the request of thread {target'[p]}
 BeginWait(p) == \E q \in Processes :
     /\ pc[p] = "outside" /\ state[p] # "held" /\ (MayJoin \/ (q = p /\ IsWaiting(q)))
     /\ target' = [target EXCEPT ![p] = q]
@@ -197,7 +176,6 @@ BeginWait(p) == \E q \in Processes :
     /\ UNCHANGED <<shared, wakes, asleep>>
 
 Locking == {"arrives", "releases", "cancels", "is late"}
-\* SMALL p \in Processes | thread {p} -> the mutex | takes the mutex
 Lock(p) ==
     /\ pc[p] \in Locking /\ mutex = Nobody
     /\ mutex' = p
@@ -208,11 +186,6 @@ Lock(p) ==
 
 (* shut(): who is alone is the first in the trees. *)
 Found == IF alone \in Processes THEN <<alone>> ELSE <<>>
-\* STEP p \in Processes if alone \in Processes /\ arrived' # arrived | thread {p} -> the word | shuts the word, and
-\*        puts the hold of thread {alone}, which it found there, into a tree
-\* STEP p \in Processes if alone \in Processes | thread {p} -> the word | shuts the word, in which it found the hold of
-\*        thread {alone}. That gets into no tree
-\* STEP p \in Processes | thread {p} -> the word | shuts the word; nobody is in it
 Shut(p) ==
     /\ mutex = p /\ pc[p] \in {"arrives", "releases"} /\ alone # "shut"
     /\ alone' = "shut"
@@ -220,13 +193,6 @@ Shut(p) ==
     /\ UNCHANGED <<request, blockers, state, mutex, granted, wakes, asleep, pc, call, target>>
 
 (* arrive() and stay(); a try that would wait leaves nothing. *)
-\* STEP p \in Processes if arrived' = arrived | thread {p} -> the trees | would have to wait for others, and gives up
-\* STEP p \in Processes if state'[p] = "held" | thread {p} -> the trees | puts its hold into a tree. It counts no
-\*        blocker: the range is its own
-\* STEP p \in Processes if state'[p] = "waits" | thread {p} -> the trees | puts its hold into a tree. It counts
-\*        {blockers'[p]} blockers, and goes on without waiting
-\* STEP p \in Processes | thread {p} -> the trees | puts its hold into a tree. It counts {blockers'[p]} blockers, and
-\*        must wait
 Arrive(p) ==
     LET n == Count(request[p]) IN
     /\ mutex = p /\ pc[p] = "arrives" /\ alone = "shut"
@@ -254,14 +220,6 @@ Leave(q) ==
 (* release_from_tree(): unless another thread has given it back, or is     *)
 (* about to say so.                                                        *)
 IsInATree(q) == q \in Arrived /\ state[q] = "held"
-\* STEP p \in Processes if state' # state /\ target[p] \notin Arrived | thread {p} -> the trees | gives the range of
-\*        thread {target[p]} back: it sets the state of that hold to "idle", though it is in no tree
-\* STEP p \in Processes if state' # state | thread {p} -> the trees | takes the hold of thread {target[p]} out of its
-\*        tree, and off the counts of those behind. These are let go by that: {granted'}
-\* STEP p \in Processes if target[p] \in Arrived | thread {p} -> the trees | finds that the hold of thread {target[p]}
-\*        has been given back
-\* STEP p \in Processes | thread {p} -> the trees | finds the hold of thread {target[p]} in no tree: another thread
-\*        gives it back
 DoRelease(p) ==
     LET q == target[p] IN
     /\ mutex = p /\ pc[p] = "releases" /\ alone = "shut"
@@ -275,9 +233,6 @@ DoRelease(p) ==
     /\ UNCHANGED <<request, mutex, wakes, asleep, call, target>>
 
 (* cancel(): who waits no more is left alone.  Its state is set last. *)
-\* STEP p \in Processes if arrived' # arrived | thread {p} -> the trees | takes the request of thread {target[p]} out
-\*        of its tree, and off the counts of those behind. These are let go by that: {granted'}
-\* STEP p \in Processes | thread {p} -> the trees | finds that thread {target[p]} waits no more, and leaves it alone
 DoCancel(p) ==
     LET q == target[p] IN
     /\ mutex = p /\ pc[p] = "cancels"
@@ -290,11 +245,6 @@ DoCancel(p) ==
 
 (* gave_up(): unless it was granted or cancelled meanwhile. *)
 IsStillWaiting(q) == state[q] = "awaited"
-\* STEP p \in Processes if arrived' # arrived | thread {p} -> the trees | takes its request out of its tree, and off
-\*        the counts of those behind. These are let go by that: {granted'}
-\* STEP p \in Processes if state' # state | thread {p} -> the trees | sets the state of thread {target[p]} to "idle";
-\*        the request stays in its tree
-\* STEP p \in Processes | thread {p} -> the trees | finds that its request was granted or cancelled meanwhile
 DoTimeOut(p) ==
     /\ mutex = p /\ pc[p] = "is late"
     /\ IF IsStillWaiting(target[p])
@@ -309,10 +259,6 @@ Granting == {"grants", "grants and cancels"}
 (* Tells one that it is granted, before the mutex is free; who waits with  *)
 (* its hold is woken after.                                                *)
 ToWake(q) == IF state[q] = "awaited" THEN {q} ELSE {}
-\* STEP p \in Processes, q \in granted if q \notin granted' /\ wakes' # wakes | thread {p} -> thread {q} | sets the
-\*        state of thread {q} to "held", and notes to wake who waits with it
-\* STEP p \in Processes, q \in granted if q \notin granted' | thread {p} -> thread {q} | sets the state of thread {q}
-\*        to "held". It will wake nobody
 Grant(p) == \E q \in granted :
     /\ mutex = p /\ pc[p] \in Granting
     /\ granted' = granted \ {q}
@@ -320,10 +266,6 @@ Grant(p) == \E q \in granted :
     /\ wakes' = [wakes EXCEPT ![p] = @ \cup ToWake(q)]
     /\ UNCHANGED <<alone, arrived, request, blockers, mutex, asleep, pc, call, target>>
 
-\* STEP p \in Processes if state' # state | thread {p} -> thread {target[p]} | sets the state of thread {target[p]} to
-\*        "cancelled"
-\* STEP p \in Processes | thread {p} -> thread {target[p]} | wakes who waits with the hold of thread {target[p]}, and
-\*        has not set the state yet
 SetCancelled(p) ==
     /\ mutex = p /\ pc[p] = "grants and cancels" /\ granted = {}
     /\ state' = [state EXCEPT ![target[p]] = "cancelled"]
@@ -331,7 +273,6 @@ SetCancelled(p) ==
     /\ Goto(p, "grants")
     /\ UNCHANGED <<alone, arrived, request, blockers, mutex, granted, asleep, call, target>>
 
-\* SMALL p \in Processes | thread {p} -> the mutex | gives the mutex back
 Unlock(p) ==
     /\ mutex = p
     /\ \/ pc[p] = "grants" /\ granted = {} /\ Goto(p, "wakes")
@@ -343,19 +284,12 @@ Unlock(p) ==
 -----------------------------------------------------------------------------
 (* Without the mutex. *)
 
-\* STEP p \in Processes, q \in wakes[p] if q \notin wakes'[p] /\ asleep' # asleep | thread {p} -> thread {q} | wakes
-\*        who sleeps with the hold of thread {q}: {asleep \ asleep'}
-\* STEP p \in Processes, q \in wakes[p] if q \notin wakes'[p] | thread {p} -> thread {q} | would wake who sleeps with
-\*        the hold of thread {q}; nobody does
 Wake(p) == \E q \in wakes[p] :
     /\ pc[p] = "wakes"
     /\ wakes' = [wakes EXCEPT ![p] = @ \ {q}]
     /\ asleep' = asleep \ SleepersOf(q)
     /\ UNCHANGED <<shared, pc, call, target>>
 
-\* SMALL p \in Processes if wakes[p] = {} | thread {p} | has nobody more to wake: its call ends
-\* STEP p \in Processes | thread {p} | ends its call, though it should still wake who waits with the holds of
-\*        {wakes[p]}
 AllAreAwake(p) ==
     /\ pc[p] = "wakes" /\ wakes[p] = {}
     /\ Goto(p, "outside")
@@ -365,10 +299,6 @@ AllAreAwake(p) ==
 (* If nothing waits it says so: what is asked for later is another request. *)
 IsRefused(q) == state[q] = "awaited"
 NothingWaits(q) == ~IsWaiting(q)
-\* STEP p \in Processes if pc'[p] = "looks" | thread {p} | is the one that waits with the hold of thread {target[p]}
-\* STEP p \in Processes if IsRefused(target[p]) | thread {p} | is refused: another thread waits with the hold of thread
-\*        {target[p]}
-\* STEP p \in Processes | thread {p} | is told that thread {target[p]} has nothing to wait for
 Join(p) ==
     LET q == target[p] IN
     /\ pc[p] = "joins"
@@ -378,9 +308,6 @@ Join(p) ==
     /\ UNCHANGED <<alone, arrived, request, blockers, mutex, granted, wakes, asleep, call, target>>
 
 (* sleep_until_granted() looks at the state; the kernel looks again. *)
-\* STEP p \in Processes if pc'[p] # "outside" | thread {p} | looks at the state of thread {target[p]}: it has to wait,
-\*        and will sleep
-\* STEP p \in Processes | thread {p} | looks at the state of thread {target[p]}: {state[target[p]]}. Its call ends
 Look(p) ==
     /\ pc[p] = "looks"
     /\ IF state[target[p]] = "awaited"
@@ -390,10 +317,6 @@ Look(p) ==
     /\ UNCHANGED <<alone, arrived, request, blockers, mutex, granted, wakes, asleep, call, target>>
 
 KernelLooksAgain(p) == state[target[p]] = "awaited"
-\* STEP p \in Processes if p \in asleep' | thread {p} -> kernel | falls asleep, until the state of thread {target[p]}
-\*        changes and somebody wakes it
-\* STEP p \in Processes | thread {p} -> kernel | is not let to sleep: the kernel sees that the state of thread
-\*        {target[p]} has changed
 FallAsleep(p) ==
     /\ pc[p] = "falls asleep"
     /\ IF KernelLooksAgain(p)
@@ -401,7 +324,6 @@ FallAsleep(p) ==
        ELSE Goto(p, "looks") /\ UNCHANGED asleep
     /\ UNCHANGED <<shared, wakes, call, target>>
 
-\* SMALL p \in Processes | thread {p} | is awake again
 WakeUp(p) ==
     /\ pc[p] = "asleep" /\ p \notin asleep
     /\ Goto(p, "looks")
@@ -409,7 +331,6 @@ WakeUp(p) ==
 
 (* futex_wait says whether it was woken or is late. *)
 MayBeLate(p) == p \in asleep
-\* STEP p \in Processes | thread {p} | has waited as long as it wanted to: its time is up
 TimeIsUp(p) ==
     /\ call[p] \in {"lock_for", "wait"} /\ pc[p] = "asleep" /\ MayBeLate(p)
     /\ asleep' = asleep \ {p}
@@ -437,9 +358,6 @@ FairSpec == Spec /\ \A p \in Processes :
 Places ==
     {"outside", "comes", "is alone", "leaves", "has left", "arrives", "releases", "cancels", "joins", "looks",
      "falls asleep", "asleep", "is late", "grants", "grants and cancels", "unlocks", "unlocks to wait", "unlocks to look", "wakes"}
-\* NOTE | A thread asks with its hold. The hold of a thread that is alone is in the word; else holds are in trees,
-\*        which only who has the mutex may touch. What blocks a hold are earlier ones that conflict with it
-\* INNER pc, call, target, request, wakes
 TypeOK ==
     /\ alone \in Processes \cup {"open", "shut"}
     /\ arrived \in Seq(Processes) /\ Cardinality(Arrived) = Len(arrived)
@@ -453,12 +371,6 @@ TypeOK ==
 (* Who is outside has nobody to wake, and not the mutex; who is to be told *)
 (* is told by one with the mutex; who has left counts nobody; and who      *)
 (* sleeps does nothing else.                                               *)
-\* BROKEN p \in Processes if pc[p] = "outside" /\ wakes[p] # {} | Thread {p} has ended its call, and should still wake
-\*        who waits with the holds of {wakes[p]}
-\* BROKEN p \in Processes if p \notin Arrived /\ blockers[p] # 0 | Thread {p} is in no tree, and counts {blockers[p]}
-\*        blockers
-\* BROKEN if mutex = Nobody /\ granted # {} | The mutex is free, and these are not told that they hold their ranges:
-\*        {granted}
 NothingIsLeft ==
     /\ \A p \in Processes :
           /\ pc[p] = "outside" => wakes[p] = {} /\ mutex # p
@@ -467,26 +379,18 @@ NothingIsLeft ==
     /\ mutex = Nobody => granted = {}
 
 (* Only a wake-up for its hold wakes a thread, or the end of its time. *)
-\* BROKEN | {asleep \ asleep'} wakes up, and nobody has woken it
 WokenBySomebody ==
     [][\A q \in asleep \ asleep' :
            pc'[q] = "is late" \/ \E p \in Processes : pc[p] = "wakes" /\ target[q] \in wakes[p] \ wakes'[p]]_vars
 
 (* A thread that was woken is not late. *)
-\* BROKEN p \in Processes if pc[p] = "asleep" /\ pc'[p] = "is late" /\ p \notin asleep | Thread {p} was woken, and
-\*        takes itself for late
 WokenIsNotLate == [][\A p \in Processes : pc[p] = "asleep" /\ pc'[p] = "is late" => p \in asleep]_vars
 
 (* A plain lock() gives up for nobody: what waits so is granted or cancelled. *)
-\* BROKEN p \in Processes if call[p] = "lock" /\ state[p] = "awaited" /\ state'[p] = "idle" | The request of thread {p},
-\*        which has no time limit, is given up
 LockWaitsOn == [][\A p \in Processes :
     call[p] = "lock" /\ state[p] = "awaited" => state'[p] \in {"awaited", "held", "cancelled"}]_vars
 
 (* The count of blockers is the number of earlier requests in conflict. *)
-\* BROKEN q \in Arrived if blockers[q] # Cardinality({p \in Arrived : Place(p) < Place(q) /\ Conflict(request[p],
-\*        request[q])}) | Thread {q} counts {blockers[q]} blockers. Those that came earlier and conflict with it are
-\*        {Cardinality({p \in Arrived : Place(p) < Place(q) /\ Conflict(request[p], request[q])})}
 CountsAreRight == \A q \in Arrived :
     blockers[q] = Cardinality({p \in Arrived : Place(p) < Place(q) /\ Conflict(request[p], request[q])})
 
@@ -495,25 +399,16 @@ StateIsSet(p) == pc[p] # "is alone" /\ ~\E q \in Processes : pc[q] = "has left" 
 
 (* Who knows that it holds a range conflicts with nobody else who does. *)
 Knows(p) == state[p] = "held" /\ StateIsSet(p)
-\* BROKEN p \in Processes, q \in Processes if p # q /\ Knows(p) /\ Knows(q) /\ Conflict(request[p], request[q]) |
-\*        Thread {p} holds bytes {request[p].lo} to {request[p].hi - 1}, and thread {q} bytes {request[q].lo} to
-\*        {request[q].hi - 1}: they conflict
 HoldersDoNotConflict == \A p, q \in Processes :
     p # q /\ Knows(p) /\ Knows(q) => ~Conflict(request[p], request[q])
 
 (* Unless the word is shut there is nobody in the trees; and it is shut    *)
 (* no longer than somebody is there, or has the mutex.                     *)
-\* BROKEN if alone # "shut" /\ arrived # <<>> | The word is not shut, and these are in the trees: {arrived}
-\* BROKEN if alone = "shut" /\ arrived = <<>> | The word is shut, and nobody is in the trees
 TheWordIsRight ==
     /\ alone # "shut" => arrived = <<>>
     /\ alone = "shut" /\ mutex = Nobody => arrived # <<>>
 
 (* Whoever sleeps has to wait, or somebody is about to wake it, or to say so. *)
-\* BROKEN p \in asleep if state[target[p]] # "awaited" /\ ~\E q \in Processes : target[p] \in wakes[q] | Thread {p}
-\*        sleeps. The state of thread {target[p]} is "{state[target[p]]}", and nobody will wake it
-\* BROKEN p \in asleep if state[target[p]] = "awaited" /\ blockers[target[p]] = 0 | Thread {p} sleeps with the hold of
-\*        thread {target[p]}, which nothing blocks
 NoLostWakeUp == \A p \in asleep :
     LET h == target[p] IN
     \/ state[h] = "awaited" /\ (blockers[h] > 0 \/ h \in granted)
@@ -522,29 +417,17 @@ NoLostWakeUp == \A p \in asleep :
 
 (* A request is awaited only while a thread waits with its hold: a try     *)
 (* that would have to wait leaves none, and who gives up takes its own.    *)
-\* BROKEN q \in Processes if state[q] = "awaited" /\ ~\E p \in Processes : target[p] = q /\ pc[p] \in Waiting \cup
-\*        {"unlocks to wait"} | The state of thread {q} says that somebody waits with its hold, and nobody does
 AwaitedBySomebody == \A q \in Processes : state[q] = "awaited" =>
     \E p \in Processes : target[p] = q /\ pc[p] \in Waiting \cup {"unlocks to wait"}
 
 (* One thread waits with a hold. *)
-\* BROKEN q \in Processes if Cardinality(SleepersOf(q)) > 1 | These all sleep with the hold of thread {q}:
-\*        {SleepersOf(q)}
 OneWaits == \A q \in Processes : Cardinality(SleepersOf(q)) <= 1
 
 (* When the mutex is free, exactly those without blockers are held. *)
-\* BROKEN p \in Processes if StateIsSet(p) /\ state[p] # "held" /\ (alone = p \/ (p \in Arrived /\ blockers[p] = 0)) |
-\*        Thread {p} could have its range, and its state is "{state[p]}"
-\* BROKEN p \in Processes if StateIsSet(p) /\ state[p] = "held" /\ ~(alone = p \/ (p \in Arrived /\ blockers[p] = 0)) |
-\*        The state of thread {p} is "held", and the range is not its own
 TheStatesAreTold == mutex = Nobody =>
     \A p \in Processes : StateIsSet(p) => (state[p] = "held" <=> alone = p \/ (p \in Arrived /\ blockers[p] = 0))
 
 (* Who is in the queue is on its way, and who waits is in the queue. *)
-\* BROKEN p \in Processes if StateIsSet(p) /\ (IsWaiting(p) \/ state[p] = "held") /\ ~(p \in Arrived \/ alone = p) |
-\*        The state of thread {p} is "{state[p]}", and its hold is nowhere
-\* BROKEN p \in Processes if StateIsSet(p) /\ ~(IsWaiting(p) \/ state[p] = "held") /\ (p \in Arrived \/ alone = p) |
-\*        The state of thread {p} is "{state[p]}", and its hold is still there
 NoGhosts == mutex = Nobody => 
     \A p \in Processes : StateIsSet(p) => (IsWaiting(p) \/ state[p] = "held" <=> p \in Arrived \/ alone = p)
 
@@ -557,13 +440,10 @@ Abstract == INSTANCE rangelock WITH held <- Held, queue <- Queue, MayGiveUp <- T
 Refines == [][Abstract!Next]_<<Held, Queue>>
 
 (* A hold is given back once: one call alone says that it has left.        *)
-\* BROKEN p \in Processes, q \in Processes if pc[p] = "has left" /\ target[p] = q /\ pc'[p] = "outside" /\ state[q] #
-\*        "held" | Thread {p} says that the range of thread {q} is given back; another thread has said so before
 OneGivesBack ==
     [][\A p, q \in Processes : pc[p] = "has left" /\ target[p] = q /\ pc'[p] = "outside" =>
            state[q] = "held" /\ state'[q] = "idle"]_vars
 
 (* Every call ends. *)
-\* BROKEN p \in Processes if pc[p] # "outside" | Thread {p} is in a call that does not end
 EveryCallEnds == \A p \in Processes : pc[p] # "outside" ~> pc[p] = "outside"
 =============================================================================

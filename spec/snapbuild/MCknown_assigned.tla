@@ -33,10 +33,6 @@ IdleNeedsNoGap(reason, t, h, c) == IF reason = "STARTUP_PROCESS_IDLE" THEN long_
 Rules(reason, t, h, c, atEnd, idle) ==
     Gap(t, h, c) /\ CASE reason = "TRANSACTION_END" -> atEnd [] reason = "PRUNE" -> TRUE
                        [] reason = "STARTUP_PROCESS_IDLE" -> idle
-BelowHalfOnly(reason, t, h, c) == Rules(reason, t, h, c, ends = 0 /\ h - t > 2 * c, long_ago)
-AnyGapAtEnd(reason, t, h, c)   == Rules(reason, t, h, c, ends = 0, long_ago)
-EveryEnd(reason, t, h, c)      == Rules(reason, t, h, c, h - t >= 2 * c, long_ago)
-LastOfEnds(reason, t, h, c)    == Rules(reason, t, h, c, ends = Frequency - 1 /\ h - t >= 2 * c, long_ago)
 IdleAtOnce(reason, t, h, c)    == Rules(reason, t, h, c, ends = 0 /\ h - t >= 2 * c, TRUE)
 PruneAtHalf(reason, t, h, c) ==
     IF reason = "PRUNE" THEN Gap(t, h, c) /\ h - t >= 2 * c
@@ -44,9 +40,6 @@ PruneAtHalf(reason, t, h, c) ==
 \* Before 8242752f the span also had to reach a least length, which max_connections set, and idleness gave no reason.
 OnlyLongSpans(reason, t, h, c) ==
     reason # "STARTUP_PROCESS_IDLE" /\ h - t >= Capacity /\ h - t >= 2 * c
-CountsAllEnds(reason, t, h, c) == IF reason = "TRANSACTION_END" THEN (ends + 1) % Frequency ELSE ends
-PruneForgets(reason)           == reason = "PRUNE" /\ long_ago
-SpaceForgets(reason)           == reason = "NO_SPACE" /\ long_ago
 
 SameMiddle(middle) == middle
 
@@ -67,7 +60,7 @@ CompressesEarly(k) ==
     /\ head + k >= Capacity + 1
     /\ count + k <= Capacity
     /\ Store(Compressed(xids, valid, tail, head))
-    /\ long_ago' = LongAgoAfter("NO_SPACE")
+    /\ long_ago' = FALSE
     /\ Remember("NO_SPACE", head - tail, count, TRUE)
     /\ UNCHANGED <<nextXid, running, count, adding, written, ends, reader>>
 =============================================================================

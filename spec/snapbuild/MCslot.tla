@@ -13,24 +13,19 @@ mcvars == <<vars, restarts, saved>>
 Bounds == next' <= MaxXid + 1 /\ Len(wal') <= MaxWal /\ restarts' <= MaxRestarts
 
 MCInit == Init /\ restarts = 0 /\ saved = slot
-\* VIA
 Counts == restarts' = restarts + IF serialized' = 0 /\ serialized # 0 THEN 1 ELSE 0
 MCSpec == MCInit /\ [][Next /\ Counts /\ UNCHANGED saved]_mcvars
 
 (* A crash leaves the slot as it was saved, without what was proposed. Who runs is prepared, and runs on.  A checkpoint *)
 (* removes WAL by what was saved.                                                                                      *)
-\* SMALL | the slot | is saved: restart {saved'.restart}, xmin {saved'.xmin}
 Save ==
     /\ saved' = [slot EXCEPT !.forRestart = Nothing, !.forXmin = Nothing] /\ saved' # saved
     /\ UNCHANGED vars
-\* STEP | the server | crashes: the slot starts again at record {slot'.restart}, as it was saved
 Crash ==
     /\ slot' = saved
     /\ read' = saved.restart - 1 /\ serialized' = 0 /\ xmin' = 0 /\ buffer' = <<>>
     /\ UNCHANGED <<server, removed, received, files, saved>>
 RemovesUpTo == saved.restart
-\* STEP | checkpointer -> WAL | removes the WAL before record {removed'}. The slot that is saved starts again at record
-\*        {saved.restart}
 CheckPointSaved == removed < RemovesUpTo /\ removed' = RemovesUpTo /\ UNCHANGED <<server, slot, decoder, saved>>
 CrashNext == (Next /\ UNCHANGED <<removed, saved>>) \/ Save \/ Crash \/ CheckPointSaved
 CrashSpec == MCInit /\ [][CrashNext /\ Counts]_mcvars
@@ -41,7 +36,6 @@ InMemory == slot.restart
 Referred ==
     {slot.restart, slot.confirmed, slot.forRestart.valid, slot.forRestart.to, slot.forXmin.valid, removed, received, serialized}
     \cup {buffer[x].since : x \in DOMAIN buffer}
-\* SMALL | the WAL | loses a record to which nothing refers: those behind it count anew
 Forget == \E i \in (1..read) \ Referred :
     LET less(lsn) == IF lsn > i THEN lsn - 1 ELSE lsn
         old(lsn)  == IF lsn < i THEN lsn ELSE lsn + 1
@@ -76,8 +70,6 @@ ProposeAny(s, lsn, to) ==
 
 (* Mutants *)
 NewestFile(lsn) == lsn
-XminLate(s, lsn) ==
-    IF s.forXmin # Nothing /\ s.forXmin.valid < lsn THEN [s EXCEPT !.xmin = s.forXmin.to, !.forXmin = Nothing] ELSE s
 RestartLate(s, lsn) ==
     IF s.forRestart # Nothing /\ s.forRestart.valid < lsn
     THEN [s EXCEPT !.restart = s.forRestart.to, !.forRestart = Nothing] ELSE s

@@ -23,10 +23,6 @@ KeepNotOldest(S, horizon) == {x \in S : x > horizon}
 KeepAll(S, horizon)       == S
 KeepNobody(S, horizon)    == {Invalid}
 SerializeNothing(xids)    == {}
-InProgressOnly(x, invals) == x \in DOMAIN in_progress
-NoSubs(subs, invals, forced) == {}
-AlwaysAll(r, tracked)     == all_transactions
-XmaxTooLow(xmn, xmx, xip) == [xmin |-> xmn, xmax |-> IF xmx > FirstXid THEN xmx - 1 ELSE xmx, xip |-> xip]
 XminIsXmax(xmn, xmx, xip) == [xmin |-> Max({xmn, xmx}), xmax |-> xmx, xip |-> xip]
 RestoresAlways            == TRUE
 NewestIsOldest            == nextXid
@@ -48,7 +44,6 @@ MarkHere(xids) ==
     /\ UNCHANGED <<state, xmin, xmax, next_phase_at, committed, all_transactions, catchange, snapshot,
                    restart_point, disk>>
 OfAnyRank(x) == TRUE
-MarksSubAlone(r) == Mark({r.xid})
 
 (* Upstream *)
 TopTooOld(r) == r.xid < next_phase_at

@@ -22,7 +22,6 @@ AtTheOldest == OldestRunning
 Always(t) == TRUE
 Seldom == next + 1 < OldestRunning + Half
 TopAlone(tree) == {x \in tree : top[x] = x}
-AtOnce(oldest) == TRUE
 PrunesNothing(oldest) == known
 MovesNothing(subs) == {}
 

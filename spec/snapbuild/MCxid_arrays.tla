@@ -83,7 +83,6 @@ SpecMerges     == InitInsert /\ [][Merges]_vars
 
 -----------------------------------------------------------------------------
 (* xid_arrays has no variables; these are the types of the choices. *)
-\* NOTE | The array is {array}; xmin is {xmin}; the batch that is inserted is {batch}
 TypeOK ==
     /\ array \in Seq(Normals) /\ batch \in Seq(Normals) /\ xmin \in {Invalid} \cup Normals
     /\ Len(array) + Len(batch) <= MaxLen + MaxBatch
@@ -161,11 +160,6 @@ HalfMinimum(xs, horizon)  ==
 BordersSwapped(xs, horizon) ==
     LET kept == Filter(xs, horizon) IN [i \in 1..Len(kept) |-> kept[Len(kept) + 1 - i]]
 PlainLowerBound(xs, bound) == Search(xs, bound + 1, 1, Len(xs) + 1)
-BordersOfAny(xs, horizon) ==
-    LET end  == (horizon + Half) % Size
-        from == LowerBound(xs, horizon)
-        to   == LowerBound(xs, end)
-    IN  IF horizon < end THEN SubSeq(xs, from, to - 1) ELSE SubSeq(xs, 1, to - 1) \o SubSeq(xs, from, Len(xs))
 DropsEquals(xs, b) == xs \o SelectSeq(b, LAMBDA x : x > FirstNormal)
 
 (* States that must be reachable *)

@@ -10,8 +10,8 @@
 (* are checked in each state.                                              *)
 (*                                                                         *)
 (* Traces are recorded from real servers (tests/snapbuild/tracing.py), and *)
-(* are in traces/ as JSON lines; spec/tools/traces.py makes the module     *)
-(* RecordedSnapbuild of them.                                              *)
+(* are in traces/; spec/tools/traces.py makes the module RecordedSnapbuild *)
+(* of them. To record them anew: python -m tests.snapbuild.test_trace      *)
 (*                                                                         *)
 (* spec variable    event: field           PostgreSQL                      *)
 (*   nextXid, top     begin, sub: xid, top   xmin of a row that the        *)
@@ -74,7 +74,9 @@
 (***************************************************************************)
 EXTENDS snapbuild_ring, RecordedSnapbuild
 
-CONSTANT Trace      \* [first |-> the first XID, full |-> is a full snapshot built?, events |-> sequence of records]
+CONSTANTS
+    Trace,          \* [first |-> the first XID, full |-> is a full snapshot built?, events |-> sequence of records]
+    Altered         \* how a mutant run alters an event of it; "nothing"
 
 VARIABLES
     done,           \* how many events have been followed
@@ -83,49 +85,61 @@ VARIABLES
     altered         \* the event that a mutant run alters; 0: none
 
 -----------------------------------------------------------------------------
-(* A mutant run alters one event of the trace: the last one in Which, by   *)
-(* Alter.  Most runs alter one field: of the events of this Kind that have *)
-(* this Field, the last one to which Other makes a difference gets the     *)
-(* other value.                                                            *)
-Which        == {}
-Alter(event) == event
-Kind         == "read_running"
-Field        == "after"
-Other(value) == value + 1
+(* A mutant run alters one event of the trace: of the events of this Kind  *)
+(* that have this Field, the last one to which it makes a difference.      *)
+Kind ==
+    CASE Altered \in {"begin", "sub"} -> Altered
+      [] Altered \in {"commit", "subs"} -> "commit"
+      [] Altered \in {"next", "oldest"} -> "running"
+      [] Altered \in {"restart", "confirmed"} -> "restart"
+      [] Altered \in {"added", "read_commit", "twice"} -> "read_commit"
+      [] OTHER -> "read_running"
+Field ==
+    CASE Altered \in {"begin", "sub"} -> "xid"
+      [] Altered \in {"commit", "subs"} -> "subs"
+      [] Altered \in {"restart", "confirmed"} -> "at"
+      [] Altered \in {"added", "read_commit", "twice"} -> "added"
+      [] Altered \in {"purge", "purge_less"} -> "after"
+      [] Altered \in {"catchange_before", "catchange_after", "catchange_untold"} -> "catchange"
+      [] Altered \in {"file_catchange", "file_committed", "file_xmin", "file_xmax", "file_untold", "file_twice"} -> "file"
+      [] OTHER -> Altered
 
-Events(kind)   == {i \in DOMAIN Trace.events : Trace.events[i].event = kind}
-Telling        == {i \in Events(Kind) : Field \in DOMAIN Trace.events[i]}
-Altering       == {i \in Telling : Other(Trace.events[i][Field]) # Trace.events[i][Field]}
-Altered(event) == [event EXCEPT ![Field] = Other(@)]
-Untold(event)  == [name \in DOMAIN event \ {Field} |-> event[name]]
+Shorter(list) == IF list = <<>> THEN list ELSE Tail(list)
+OfFile(file)  ==    \* a file that does not have the field stays as it is
+    [name \in DOMAIN file |->
+        CASE Altered = "file_" \o name /\ name \in {"catchange", "committed"} -> Shorter(file[name])
+          [] Altered = "file_" \o name /\ name \in {"xmin", "xmax"} -> file[name] + 1
+          [] OTHER -> file[name]]
+Other(value) ==
+    CASE Altered \in {"oldest", "xmin"} -> Trace.first
+      [] Altered = "state" -> "FULL_SNAPSHOT"
+      [] Altered = "purge" -> IF value = 0 THEN 0 ELSE value - 1
+      [] Altered = "confirmed" -> Max(DOMAIN disk \cup {value + 1})
+      [] Altered = "subs" -> Shorter(value)
+      [] Altered \in {"added", "catchange_before"} -> IF value = <<>> THEN value ELSE [value EXCEPT ![1] = @ + 1]
+      [] Altered = "catchange_after" -> IF value = <<>> THEN value ELSE [value EXCEPT ![Len(value)] = @ + 1]
+      [] Altered = "twice" -> value \o value
+      [] Field = "file" -> OfFile(value)
+      [] OTHER -> value + 1
+Alter(event) ==
+    CASE Altered = "commit" -> [event |-> "burn", n |-> 0]
+      [] Altered = "read_commit" -> [event |-> "read"]
+      [] Altered \in {"catchange_untold", "file_untold"} -> [name \in DOMAIN event \ {Field} |-> event[name]]
+      [] Altered = "file_twice" -> With(event, "file", disk[read + 1])
+      [] OTHER -> [event EXCEPT ![Field] = Other(@)]
 
-(* Other values *)
-OneLess(value)      == IF value = 0 THEN 0 ELSE value - 1
-FirstOfTrace(value) == Trace.first
-FullState(value)    == "FULL_SNAPSHOT"
-ShorterBy1(list)    == IF list = <<>> THEN list ELSE Tail(list)
-FirstMore(list)     == IF list = <<>> THEN list ELSE [list EXCEPT ![1] = @ + 1]
-LastMore(list)      == IF list = <<>> THEN list ELSE [list EXCEPT ![Len(list)] = @ + 1]
-Newest(lsn)         == Max(DOMAIN disk \cup {lsn + 1})
-
-(* Other files, for the Field "file": another value in one of its fields *)
-InFile == "xmin"
-OfFile(Else(_), file) == IF InFile \in DOMAIN file THEN [file EXCEPT ![InFile] = Else(@)] ELSE file
-FileMore(file)        == OfFile(LAMBDA value : value + 1, file)
-FileShort(file)       == OfFile(ShorterBy1, file)
-
-(* Other events *)
-NothingDone(event) == [event |-> "burn", n |-> 0]
-NothingSaid(event) == [event |-> "read"]
-Reread             == {i \in Events("read_running") : "file" \notin DOMAIN Trace.events[i]}
-WrittenTwice(event) == With(event, "file", disk[read + 1])
+Events(kind) == {i \in DOMAIN Trace.events : Trace.events[i].event = kind}
+Telling      == {i \in Events(Kind) : Field \in DOMAIN Trace.events[i]}
+Which ==
+    CASE Altered = "nothing" -> {}
+      [] Altered = "file_twice" -> Events(Kind) \ Telling
+      [] Altered = "twice" -> {Min(Telling)}
+      [] OTHER -> {i \in Telling : Alter(Trace.events[i]) # Trace.events[i]}
 
 (* Wrong builders *)
 Unsorted(xs)         == xs
 TurnedRound(file)    == [i \in DOMAIN file.catchange |-> file.catchange[Len(file.catchange) + 1 - i]]
 NextTooRestored(file) == Append(file.catchange, XidOf(nextXid))
-FirstCommit          == {Min(Events("read_commit"))}
-AddedTwice(event)    == [event EXCEPT !.added = @ \o @]
 InsertTwice(xs, batch) == xs \o batch \o batch
 
 -----------------------------------------------------------------------------
@@ -143,7 +157,6 @@ TraceBurns == {0} \cup {Trace.events[i].n : i \in {j \in DOMAIN Trace.events : T
 Known(x) == x \in Xacts
 
 (* A builder that has read no earlier change learns of the transaction by this one. *)
-\* STEP x \in Xacts | transaction {top[x]} -> WAL | changes the catalog again. A record says so
 ChangeAgain(x) ==
     /\ status[x] = "running"
     /\ x \in changed
@@ -173,13 +186,11 @@ MarksAlone(r) == {r.xid}
 -----------------------------------------------------------------------------
 (* A trace that tells of files tells of each when it is written. *)
 TellsFiles == \E i \in Events("read_running") : "file" \in DOMAIN Trace.events[i]
-\* VIA
 Writes     == read' \in DOMAIN disk' \ DOMAIN disk
 FileAgrees ==
     /\ TellsFiles => (Told("file") <=> Writes)
     /\ Told("file") => \A field \in DOMAIN Event.file : Event.file[field] = disk'[read'][field]
 
-\* VIA
 RunningAgrees ==
     /\ Agrees("state", state')
     /\ Agrees("next_phase_at", next_phase_at')
@@ -194,8 +205,6 @@ RunningAgrees ==
 (* hold it up, not quite so far.                                                               *)
 MayRestartAt(lsn) == lsn = 1 \/ (lsn \in DOMAIN disk /\ lsn <= confirmed)
 
-\* STEP lsn \in 1..Len(wal) of StartAgain(lsn, <<>>) | decoder | ends, and starts again from record {read' + 1}
-\* VIA
 BuilderStep ==
     CASE Event.event = "restart"      -> MayRestartAt(Event.at) /\ RestartAt(Event.at)
       [] Event.event = "read_commit"  -> Read("commit", ReadCommit) /\ committed' = committed \o Event.added
@@ -207,8 +216,6 @@ BuilderStep ==
 
 OfTheServer == Event.event \in {"begin", "sub", "burn", "change", "commit", "end", "abort", "running"}
 
-\* INNER done, confirmed, running, altered
-\* VIA
 Follow ==
     /\ done < Len(Trace.events)
     /\ done' = done + 1
@@ -221,7 +228,6 @@ Finish == done = Len(Trace.events) /\ UNCHANGED <<vars, done, confirmed, running
 
 TraceInit == Init /\ done = 0 /\ confirmed = 0 /\ running = <<>> /\ altered = Max(Which \cup {0})
 
-\* BROKEN if done < Len(Trace.events) | The trace goes on with event {done + 1}, which fits no step: {Event}
 TraceSpec == TraceInit /\ [][Follow \/ Finish]_<<vars, done, confirmed, running, altered>>
 
 -----------------------------------------------------------------------------

@@ -46,7 +46,6 @@ AtLeast(s) == Rank(state) >= Rank(s)
 Gated      == Rank(state) < Rank(GateAt)
 
 (* empty is a set or an array. *)
-\* INNER read, restart_point, creating, full, disk, in_progress, all_transactions, catchange
 BuilderInit(empty) ==
     /\ read = 0
     /\ state = "START"
@@ -183,7 +182,6 @@ CreateSlot(lsn, empty) ==
 (* CheckPointSnapBuild: files that no restart can want are removed. *)
 Unwanted == {lsn \in DOMAIN disk : lsn < RestartLsn}
 
-\* SMALL | checkpointer | removes the decoder's files that no restart wants
 CheckPoint ==
     /\ Unwanted # {}
     /\ disk' = Without(disk, Unwanted)

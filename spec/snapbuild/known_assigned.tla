@@ -107,8 +107,6 @@ Worthwhile(reason, t, h, c) ==
 EndsAfter(reason, t, h, c) ==
     IF reason = "TRANSACTION_END" /\ Gap(t, h, c) THEN (ends + 1) % Frequency ELSE ends
 
-LongAgoAfter(reason) == FALSE
-
 (* What the rules say of a call that finds this span, with so many valid entries *)
 Due(reason, span, live) ==
     CASE reason = "NO_SPACE" -> TRUE
@@ -126,7 +124,7 @@ MaybeCompress(reason, a, v, t, h, c) ==
     LET done == Worthwhile(reason, t, h, c)
     IN  /\ Store(IF done THEN Compressed(a, v, t, h) ELSE Same(a, v, t, h))
         /\ ends' = EndsAfter(reason, t, h, c)
-        /\ long_ago' = IF done THEN LongAgoAfter(reason) ELSE long_ago
+        /\ long_ago' = IF done THEN FALSE ELSE long_ago
         /\ Remember(reason, h - t, c, done)
 
 -----------------------------------------------------------------------------
@@ -136,21 +134,16 @@ RECURSIVE Run(_, _)
 Run(f, k) == IF k = 0 THEN <<>> ELSE <<f>> \o Run(FullAdvance(f), k - 1)
 
 (* KnownAssignedXidsAdd: k XIDs in a row.  First make room ... *)
-\* STEP k \in 1..2 | startup process -> array | makes room: moves what is valid to the beginning. It ends before
-\*        place {head'} now
 CompressForSpace(k) ==
     /\ Idle
     /\ head + k > Capacity + 1
     /\ count + k <= Capacity
     /\ CompressLocks => Unlocked
     /\ Store(Compressed(xids, valid, tail, head))
-    /\ long_ago' = LongAgoAfter("NO_SPACE")
+    /\ long_ago' = FALSE
     /\ Remember("NO_SPACE", head - tail, count, TRUE)
     /\ UNCHANGED <<nextXid, running, count, adding, written, ends, reader>>
 
-\* STEP k \in 1..2 if head' # head | startup process -> array | is to add {k} XIDs, and moves the end of the array
-\*        first, to {head'}
-\* STEP k \in 1..2 | startup process | is to add {k} XIDs, from {XidOf(nextXid)} on
 StartAdd(k) ==
     /\ Idle
     /\ head + k <= Capacity + 1
@@ -159,7 +152,6 @@ StartAdd(k) ==
     /\ UNCHANGED <<nextXid, running, xids, valid, tail, count, written, ends, long_ago, history, reader>>
 
 (* ... then write the entries, to the right of the head ... *)
-\* SMALL | startup process -> array | writes XID {XidOf(adding[written + 1])} behind the others
 WriteEntry ==
     /\ written < Len(adding)
     /\ LET i == head + written - IF HeadFirst THEN Len(adding) ELSE 0
@@ -169,7 +161,6 @@ WriteEntry ==
     /\ UNCHANGED <<nextXid, running, tail, head, count, adding, ends, long_ago, history, reader>>
 
 (* ... and then move the head over them. *)
-\* STEP | startup process -> array | makes them part of the array, which ends before place {head'}: they run now
 PublishHead ==
     /\ adding # <<>> /\ written = Len(adding)
     /\ running' = running \cup {adding[i] : i \in 1..Len(adding)}
@@ -189,8 +180,6 @@ HeadAfter(v, t, h) == IF SkipInvalid(v, t, h) >= h THEN 1 ELSE h
 IndexOf(x) == CHOOSE i \in tail..(head - 1) : xids[i] = XidOf(x)
 
 (* KnownAssignedXidsRemoveTree *)
-\* STEP x \in running | startup process -> array | removes XID {XidOf(x)}: its transaction is over. The array begins
-\*        at {tail'}, and ends before {head'}
 EndTransaction(x) ==
     /\ Idle /\ Unlocked
     /\ running' = running \ {x}
@@ -202,8 +191,6 @@ EndTransaction(x) ==
     /\ UNCHANGED <<nextXid, adding, written, reader>>
 
 (* KnownAssignedXidsRemovePreceding: a running-xacts record says that all before x have ended. *)
-\* STEP x \in running \cup {nextXid} | startup process -> array | removes all before XID {XidOf(x)}: they are over.
-\*        The array begins at {tail'}, and ends before {head'}
 Prune(x) ==
     /\ Idle /\ Unlocked
     /\ running' = {y \in running : y >= x}
@@ -213,15 +200,12 @@ Prune(x) ==
            /\ MaybeCompress("PRUNE", xids, v, TailAfter(v, tail, head), HeadAfter(v, tail, head), c)
     /\ UNCHANGED <<nextXid, adding, written, reader>>
 
-\* STEP | startup process -> array | is idle, and looks whether the array should be compressed. It begins at {tail'},
-\*        and ends before {head'}
 IdleMaintenance ==
     /\ Idle
     /\ CompressLocks => Unlocked
     /\ MaybeCompress("STARTUP_PROCESS_IDLE", xids, valid, tail, head, count)
     /\ UNCHANGED <<nextXid, running, count, adding, written, reader>>
 
-\* SMALL | the clock | time passes
 Tick ==
     /\ ~(long_ago /\ history.rested)
     /\ long_ago' = TRUE
@@ -235,22 +219,16 @@ startupVars == <<nextXid, running, xids, valid, tail, head, count, adding, writt
 
 Set(r, state) == reader' = [reader EXCEPT ![r] = state] /\ UNCHANGED startupVars
 
-\* STEP r \in Readers if reader'[r].next = "search" | reader {r} | takes the lock, to ask whether XID
-\*        {XidOf(reader'[r].x)} runs. These run now: {{XidOf(x) : x \in running}}
-\* STEP r \in Readers | reader {r} | takes the lock, to list the running XIDs. These run now: {{XidOf(x) : x \in
-\*        running}}
 Lock(r) ==
     /\ reader[r] = Out
     /\ \E does \in {"search", "scan"} :
        \E x \in (IF does = "search" THEN {f \in FirstXid..nextXid : IsNormal(XidOf(f))} ELSE {nextXid}) :
           Set(r, [does |-> "tail", next |-> does, x |-> x, seen |-> running, first |-> 0, last |-> 0, got |-> {}])
 
-\* SMALL r \in Readers | reader {r} -> array | reads where the array begins: {tail}
 ReadTail(r) ==
     /\ reader[r].does = "tail"
     /\ Set(r, [reader[r] EXCEPT !.does = "head", !.first = tail])
 
-\* SMALL r \in Readers | reader {r} -> array | reads where the array ends: before {head}
 ReadHead(r) ==
     /\ reader[r].does = "head"
     /\ Set(r, [reader[r] EXCEPT !.does = reader[r].next, !.last = head - 1])
@@ -258,9 +236,6 @@ ReadHead(r) ==
 (* KnownAssignedXidsSearch, one comparison *)
 Above(middle) == middle + 1
 
-\* SMALL r \in Readers | reader {r} -> array | looks at place {(reader[r].first + reader[r].last) \div 2}: XID
-\*        {xids[(reader[r].first + reader[r].last) \div 2]}{IF valid[(reader[r].first + reader[r].last) \div 2] THEN
-\*        "" ELSE ", no longer valid"}
 SearchStep(r) ==
     /\ reader[r].does = "search"
     /\ reader[r].first <= reader[r].last
@@ -271,15 +246,12 @@ SearchStep(r) ==
                   ELSE IF Precedes(x, xids[middle]) THEN [reader[r] EXCEPT !.last = middle - 1]
                   ELSE [reader[r] EXCEPT !.first = Above(middle)])
 
-\* STEP r \in Readers | reader {r} | has not found it
 SearchEnd(r) ==
     /\ reader[r].does = "search"
     /\ reader[r].first > reader[r].last
     /\ Set(r, [reader[r] EXCEPT !.does = "done"])
 
 (* KnownAssignedXidsGet, one entry *)
-\* SMALL r \in Readers | reader {r} -> array | looks at place {reader[r].first}: XID {xids[reader[r].first]}{IF
-\*        valid[reader[r].first] THEN "" ELSE ", no longer valid"}
 ScanStep(r) ==
     /\ reader[r].does = "scan"
     /\ reader[r].first <= reader[r].last
@@ -287,13 +259,11 @@ ScanStep(r) ==
                                 !.got = IF valid[reader[r].first] THEN reader[r].got \cup {xids[reader[r].first]}
                                         ELSE reader[r].got])
 
-\* STEP r \in Readers | reader {r} | has them all: {reader[r].got}
 ScanEnd(r) ==
     /\ reader[r].does = "scan"
     /\ reader[r].first > reader[r].last
     /\ Set(r, [reader[r] EXCEPT !.does = "done"])
 
-\* SMALL r \in Readers | reader {r} | lets the lock go
 Unlock(r) == reader[r].does = "done" /\ Set(r, Out)
 
 Startup ==
@@ -337,16 +307,9 @@ TailValid == Idle => IF count = 0 THEN tail = 1 /\ head = 1 ELSE valid[tail]
 Done(r, what) == reader[r] # Out /\ reader[r].does = "done" /\ reader[r].next = what
 
 (* A reader finds the XIDs that run, and no others. *)
-\* BROKEN r \in Readers if Done(r, "search") /\ reader[r].x \in reader[r].seen /\ reader[r].got = {} | Reader {r}
-\*        does not find XID {XidOf(reader[r].x)}, which runs: a snapshot takes its changes for committed or aborted
 FindsRunning  == \A r \in Readers : Done(r, "search") /\ reader[r].x \in reader[r].seen => reader[r].got # {}
-\* BROKEN r \in Readers if Done(r, "search") /\ reader[r].got # {} /\ reader[r].x \notin running | Reader {r} finds
-\*        XID {XidOf(reader[r].x)}, which does not run
 FindsNoOther  == \A r \in Readers : Done(r, "search") /\ reader[r].got # {} => reader[r].x \in running
-\* BROKEN r \in Readers if Done(r, "scan") | Reader {r} lists {reader[r].got}; these ran all the time: {{XidOf(x) : x
-\*        \in reader[r].seen}}
 ScansRunning  == \A r \in Readers : Done(r, "scan") => {XidOf(x) : x \in reader[r].seen} \subseteq reader[r].got
-\* BROKEN r \in Readers if Done(r, "scan") | Reader {r} lists {reader[r].got}; these run: {{XidOf(x) : x \in running}}
 ScansNoOther  == \A r \in Readers : Done(r, "scan") => reader[r].got \subseteq {XidOf(x) : x \in running}
 
 (* A reader ends, however many XIDs the startup process adds meanwhile. *)

@@ -63,7 +63,6 @@ OldestRunning == Min({x \in Xacts : ~Finished(x)} \cup {nextXid})
 CommittedBy(lsn) ==
     UNION {{wal[i].xid} \cup wal[i].subs : i \in {j \in 1..lsn : wal[j].type = "commit"}}
 
-\* INNER top, status, changed, wal
 ServerInit ==
     /\ nextXid = FirstXid
     /\ top     = <<>>
@@ -79,26 +78,17 @@ Assign(t) ==
     /\ status'  = With(status, nextXid, "running")
     /\ UNCHANGED <<changed, wal>>
 
-\* STEP | transaction {nextXid} | begins, and gets XID {nextXid}{IF XidOf(nextXid) = nextXid THEN "" ELSE " (on the
-\*        ring: " \o ToString(XidOf(nextXid)) \o ")"}
 Begin == Assign(nextXid)
 
-\* STEP t \in Xacts | transaction {t} | begins a subtransaction, which gets XID {nextXid}{IF XidOf(nextXid) = nextXid
-\*        THEN "" ELSE " (on the ring: " \o ToString(XidOf(nextXid)) \o ")"}
 BeginSub(t) == IsTop(t) /\ status[t] = "running" /\ Assign(t)
 
 (* A transaction that matters to nobody takes the next n XIDs and ends. *)
 RECURSIVE Later(_, _)
 Later(f, n) == IF n = 0 THEN f ELSE Later(FullAdvance(f), n - 1)
 
-\* STEP n \in Nat \ {0} | other transactions | take {n} XIDs, and do nothing of interest. The next XID is
-\*        {nextXid'}{IF XidOf(nextXid') = nextXid' THEN "" ELSE " (on the ring: " \o ToString(XidOf(nextXid')) \o ")"}
 Burn(n) == nextXid' = Later(nextXid, n) /\ UNCHANGED <<top, status, changed, wal>>
 
 (* XLOG_HEAP2_NEW_CID *)
-\* STEP x \in Xacts if top[x] = x | transaction {top[x]} -> WAL | changes the catalog: a table gets a column. A
-\*        record says so
-\* STEP x \in Xacts | transaction {top[x]} -> WAL | changes the catalog in its subtransaction {x}. A record says so
 ChangeCatalog(x) ==
     /\ status[x] = "running"
     /\ x \notin changed
@@ -107,9 +97,6 @@ ChangeCatalog(x) ==
     /\ UNCHANGED <<nextXid, top, status>>
 
 (* RecordTransactionCommit, up to where the record is in the WAL ... *)
-\* STEP t \in Xacts if wal'[Len(wal')].subs = {} | transaction {t} -> WAL | writes its COMMIT record
-\* STEP t \in Xacts | transaction {t} -> WAL | writes its COMMIT record, which names the subtransactions
-\*        {wal'[Len(wal')].subs}
 Commit(t) ==
     /\ IsTop(t)
     /\ status[t] = "running"
@@ -120,7 +107,6 @@ Commit(t) ==
     /\ UNCHANGED <<nextXid, top, changed>>
 
 (* ... and from there: TransactionIdCommitTree, ProcArrayEndTransaction. *)
-\* STEP t \in Xacts | transaction {t} | is over: it counts as committed, and runs no more
 EndCommit(t) ==
     /\ IsTop(t)
     /\ status[t] = "committing"
@@ -129,8 +115,6 @@ EndCommit(t) ==
 
 (* A subtransaction aborts alone; a top-level transaction aborts with all of its subtransactions. *)
 (* A builder may know it by the change of a subtransaction that aborted earlier; it must forget it. *)
-\* STEP x \in Xacts if top[x] = x | transaction {top[x]} -> WAL | rolls back
-\* STEP x \in Xacts | transaction {top[x]} -> WAL | rolls back its subtransaction {x}
 Abort(x) ==
     /\ status[x] = "running"
     /\ LET tree == IF IsTop(x) THEN {y \in Tree(x) : status[y] = "running"} ELSE {x}
@@ -143,10 +127,6 @@ Abort(x) ==
 TreesEndWhole == \A x \in Xacts : Finished(top[x]) => Finished(x)
 
 (* XLOG_RUNNING_XACTS, from the background writer or a checkpoint *)
-\* STEP if OldestRunning = nextXid | checkpointer -> WAL | writes a record of the running transactions: there are
-\*        none, and the next XID is {nextXid}
-\* STEP | checkpointer -> WAL | writes a record of the running transactions: the oldest is {OldestRunning}, and the
-\*        next XID is {nextXid}
 LogRunning ==
     /\ wal' = Append(wal, [type |-> "running", oldest |-> OldestRunning, next |-> nextXid])
     /\ UNCHANGED <<nextXid, top, status, changed>>

@@ -52,7 +52,6 @@ Nothing == [valid |-> 0, to |-> 0]
 NewRecord(r) == wal' = Append(wal, r)
 Logs(type, x, lsn) == \E i \in 1..lsn : wal[i].type = type /\ wal[i].xid = x
 
-\* INNER next, received, serialized
 Init ==
     /\ next = 1 /\ running = {}
     /\ wal = <<[type |-> "running", xid |-> 1]>>
@@ -62,28 +61,22 @@ Init ==
 
 -----------------------------------------------------------------------------
 (* The server.  Of a running-xacts record, xid is the oldest that runs. *)
-\* STEP | transaction {next} | begins
 Begin ==
     /\ next' = next + 1 /\ running' = running \cup {next}
     /\ UNCHANGED <<wal, slot, removed, decoder>>
-\* STEP x \in running | transaction {x} -> WAL | changes a row
 Change(x) ==
     /\ ~Logs("change", x, Len(wal))
     /\ NewRecord([type |-> "change", xid |-> x])
     /\ UNCHANGED <<next, running, slot, removed, decoder>>
-\* STEP x \in running | transaction {x} -> WAL | commits
 Commit(x) ==
     /\ Logs("change", x, Len(wal))
     /\ NewRecord([type |-> "commit", xid |-> x]) /\ running' = running \ {x}
     /\ UNCHANGED <<next, slot, removed, decoder>>
-\* STEP | checkpointer -> WAL | writes a record of the running transactions: the oldest is {wal'[Len(wal')].xid}
 LogRunning ==
     /\ NewRecord([type |-> "running", xid |-> Min(running \cup {next})])
     /\ UNCHANGED <<next, running, slot, removed, decoder>>
 
 (* A checkpoint removes WAL that no restart wants. *)
-\* STEP | checkpointer -> WAL | removes the WAL before record {removed'}, where the slot says that decoding may start
-\*        again
 CheckPoint ==
     /\ removed < slot.restart
     /\ removed' = slot.restart
@@ -99,8 +92,6 @@ TakeRestart(s, lsn) ==
 Confirmed(s, lsn) == [TakeRestart(TakeXmin(s, lsn), lsn) EXCEPT !.confirmed = lsn]
 
 (* The client has what lies before lsn. *)
-\* STEP lsn \in 1..received | the client -> slot | confirms that it has all before record {lsn}. The slot starts
-\*        again at record {slot'.restart}, and keeps XIDs from {slot'.xmin} on
 Confirm(lsn) ==
     /\ slot.confirmed < lsn /\ lsn <= received
     /\ slot' = Confirmed(slot, lsn)
@@ -125,12 +116,10 @@ Read(type) ==
     /\ received' = IF read' > received THEN read' ELSE received
     /\ UNCHANGED <<server, removed>>
 
-\* STEP | decoder -> WAL | reads a change of transaction {wal[read'].xid}, and keeps it
 ReadChange ==
     /\ Read("change")
     /\ buffer' = With(buffer, wal[read'].xid, [since |-> serialized, at |-> read', xmin |-> xmin])
     /\ UNCHANGED <<slot, xmin, serialized, files>>
-\* STEP | decoder -> WAL | reads the COMMIT of transaction {wal[read'].xid}, and sends its changes
 ReadCommit ==
     /\ Read("commit")
     /\ buffer' = Without(buffer, {wal[read'].xid})
@@ -141,10 +130,6 @@ FirstIn == CHOOSE x \in DOMAIN buffer : \A y \in DOMAIN buffer : buffer[x].at <=
 OldestXmin(oldest) == IF buffer = <<>> THEN oldest ELSE buffer[FirstIn].xmin
 OldestStart(lsn) == IF buffer = <<>> THEN lsn ELSE buffer[FirstIn].since
 
-\* STEP if serialized = 0 | decoder -> WAL | reads a record of the running transactions, and takes its state from the
-\*        file that it finds there
-\* STEP | decoder -> WAL | reads a record of the running transactions, and stores its state in a file. The slot
-\*        starts again at record {slot'.restart}, and keeps XIDs from {slot'.xmin} on
 ReadRunning ==
     /\ Read("running")
     /\ serialized' = read'
@@ -156,7 +141,6 @@ ReadRunning ==
     /\ UNCHANGED buffer
 
 (* It ends, and starts again. *)
-\* STEP | decoder | ends, and starts again after record {read'}
 Restart ==
     /\ serialized # 0
     /\ read' = slot.restart - 1 /\ serialized' = 0 /\ xmin' = 0 /\ buffer' = <<>>
@@ -193,29 +177,20 @@ Wanted(x) == ~Logs("commit", x, slot.confirmed)
 
 (* What a snapshot of a transaction that is to be decoded takes for running*)
 (* VACUUM must not take for ended: it would remove rows that it still sees.*)
-\* BROKEN x \in DOMAIN buffer, y \in 1..(slot.xmin - 1) if Wanted(x) /\ ~Logs("commit", y, buffer[x].at) | The
-\*        snapshot of transaction {x} takes transaction {y} as running; the slot keeps XIDs from {slot.xmin} on only,
-\*        so VACUUM may remove rows that it sees
 SnapshotsAreKept ==
     \A x \in DOMAIN buffer : Wanted(x) =>
         \A y \in 1..(slot.xmin - 1) : Logs("commit", y, buffer[x].at)
 
 (* What the client has confirmed is taken at once: nothing is kept longer. *)
-\* BROKEN | The client has confirmed all before record {slot.confirmed}, and the slot does not yet do what this allows
 TakenAtOnce ==
     \A proposal \in {slot.forXmin, slot.forRestart} : proposal # Nothing => proposal.valid > slot.confirmed
 
 (* A restart finds its WAL, *)
-\* BROKEN | Decoding starts again at record {slot.restart}; the WAL before {removed} is gone
 WalIsThere == slot.restart >= removed
 
 (* and no change lies before it of a transaction that is to be decoded. *)
-\* BROKEN i \in 1..received if wal[i].type = "change" /\ Wanted(wal[i].xid) /\ slot.restart >= i | Decoding starts
-\*        again at record {slot.restart}, and misses the change of transaction {wal[i].xid} in record {i}
 ReadsAllAgain == \A i \in 1..received : wal[i].type = "change" /\ Wanted(wal[i].xid) => slot.restart < i
 
-\* BROKEN | The slot went from restart {slot.restart} and xmin {slot.xmin} to restart {slot'.restart} and xmin
-\*        {slot'.xmin}
 PositionsGrow == [][slot'.restart >= slot.restart /\ slot'.xmin >= slot.xmin]_vars
 
 (* Once nothing runs any more, and running-xacts records go on to come,    *)

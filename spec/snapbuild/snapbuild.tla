@@ -14,7 +14,6 @@
 (*     <- snapbuild_ring     arrays of XIDs on a ring, purge and insert    *)
 (*                           by a named algorithm                          *)
 (*          uses xid_arrays  the algorithms, as functions on sequences     *)
-(*            <- in_place    two of them, one array write at a time        *)
 (*          TraceSnapbuild compares it with recordings of real servers     *)
 (*   known_assigned          KnownAssignedXids, with readers (on its own)  *)
 (*   standby, slot           how a standby begins, and a slot's positions    *)
@@ -64,7 +63,7 @@
 (*     primary assigns no XID again: such an XID stands in no record.      *)
 (*   - known_assigned: a transaction is one XID: with two                  *)
 (*     MCknown_assigned_small_trees holds. Memory is sequentially          *)
-(*     consistent: HeadOrders has C11's.                                   *)
+(*     consistent: Litmus has C11's.                                       *)
 (*   - The cached snapshot alone is a variable. Not tried: one that was    *)
 (*     handed out never changes, and what clog says of XIDs before its     *)
 (*     xmin cannot (XminFinished, SnapshotXminFinished).                   *)
@@ -138,30 +137,11 @@ Sees(s, x) ==
 Init == ServerInit /\ BuilderInit({})
 
 (* The top-level transaction is marked too. *)
-\* SMALL if Gated of Read("new_cid", ReadNewCid) | decoder -> WAL | reads that {wal[read'].xid} changed the catalog,
-\*        and does not note it in its state {state}
-\* SMALL of Read("new_cid", ReadNewCid) | decoder -> WAL | reads that {wal[read'].xid} changed the catalog, and notes
-\*        it
 ReadNewCid(r) == Mark({r.xid, r.top})
 
-\* SMALL of Read("abort", ReadAbort) | decoder -> WAL | reads the abort of {wal[read'].xid}, and forgets it
 ReadAbort(r) == Forget({r.xid} \cup r.subs)
 
 (* SnapBuildCommitTxn *)
-\* STEP if Gated of Read("commit", ReadCommit) | decoder -> WAL | reads the COMMIT of {wal[read'].xid}, and skips it:
-\*        its state is {state}, and it keeps commits from {GateAt} on
-\* STEP if state = "START" of Read("commit", ReadCommit) | decoder -> WAL | reads the COMMIT of {wal[read'].xid}, and
-\*        skips it: its state is START
-\* STEP if state = "BUILDING_SNAPSHOT" /\ committed' = committed of Read("commit", ReadCommit) | decoder -> WAL |
-\*        reads the COMMIT of {wal[read'].xid} (subtransactions: {wal[read'].subs}), and skips it: {wal[read'].xid}
-\*        precedes {next_phase_at}, the next XID when the builder began, so it seems too old to matter
-\* STEP if committed' # committed /\ xmax' = xmax of Read("commit", ReadCommit) | decoder -> WAL | reads the COMMIT
-\*        of {wal[read'].xid}, and keeps it: committed is {committed'}. The end of its snapshots, xmax, stays {xmax}:
-\*        XID {XidOf(wal[read'].xid)} seems to precede it
-\* STEP if committed' # committed of Read("commit", ReadCommit) | decoder -> WAL | reads the COMMIT of
-\*        {wal[read'].xid}, and keeps it: committed is {committed'}. The end of its snapshots, xmax, becomes {xmax'}
-\* SMALL of Read("commit", ReadCommit) | decoder -> WAL | reads the COMMIT of {wal[read'].xid}, which changed no
-\*        catalog
 ReadCommit(r) ==
     /\ in_progress' = Without(in_progress, {r.xid} \cup r.subs)
     /\ IF \/ Gated
@@ -189,31 +169,10 @@ File == [xmin |-> xmin, xmax |-> xmax, committed |-> committed, catchange |-> To
 
 Restored(file) == file.catchange
 
-\* STEP if AtLeast("CONSISTENT") of Read("running", ReadRunning) | decoder -> WAL | reads a record of the running
-\*        transactions: the oldest is {xmin'}. It stores its state in a file, forgets what precedes, and stays
-\*        CONSISTENT
-\* STEP if wal[read'].oldest = wal[read'].next of Read("running", ReadRunning) | decoder -> WAL | reads that nothing
-\*        runs: it jumps to CONSISTENT, and can decode from here on. Its snapshots begin and end at XID {xmax'}
-\* STEP if state' = "CONSISTENT" /\ MayRestore /\ read' \in DOMAIN disk of Read("running", ReadRunning) | decoder ->
-\*        WAL | reads a record of the running transactions, finds the file that it stored there, and takes its state
-\*        from it: CONSISTENT, with committed {committed'}
-\* STEP if state = "START" of Read("running", ReadRunning) | decoder -> WAL | reads a record of the running
-\*        transactions: the oldest is {wal[read'].oldest}. It begins to build (BUILDING_SNAPSHOT), and waits for all
-\*        that precede XID {next_phase_at'}
-\* STEP if state' = "FULL_SNAPSHOT" /\ state # state' of Read("running", ReadRunning) | decoder -> WAL | reads that
-\*        all it waited for are over: FULL_SNAPSHOT. Its snapshots begin at XID {xmin'}. It waits for all that
-\*        precede XID {next_phase_at'}
-\* STEP if state' = "CONSISTENT" of Read("running", ReadRunning) | decoder -> WAL | reads that all it waited for are
-\*        over: CONSISTENT. It can decode from here on
-\* STEP of Read("running", ReadRunning) | decoder -> WAL | reads a record of the running transactions. It still waits
-\*        for those that precede {next_phase_at}
 ReadRunning(r) == FindSnapshot(r.oldest, r.next, LAMBDA x, y : x <= y, MovePurge, File, Restored, Snapshot)
 
-\* STEP | decoder | needs a snapshot to decode a change, and builds one: it begins at {xmin}, ends before {xmax}, and
-\*        shows {snapshot'.xip}
 Change == TakeSnapshot(Snapshot(xmin, xmax, committed))
 
-\* STEP | decoder | ends, and starts again from record {read' + 1}
 Restart == StartAgain(RestartLsn, {})
 
 Server ==
@@ -237,8 +196,6 @@ Spec == Init /\ [][Next]_vars
 
 (* The same with slots that are created while there are files.  The builder*)
 (* is that of the newest slot; the files of the others are never removed.  *)
-\* STEP lsn \in 0..Len(wal) of CreateSlot(lsn, {}) | decoder | another slot is created: its builder begins after
-\*        record {lsn}
 AnotherSlot == \E lsn \in 0..Len(wal) : CreateSlot(lsn, {})
 
 SpecOfSlots == Init /\ [][(Next /\ ~CheckPoint) \/ AnotherSlot]_vars
@@ -259,29 +216,9 @@ TypeOK ==
 Exact(s, lsn) == \A x \in changed : Sees(s, x) <=> x \in CommittedBy(lsn)
 
 (* The cached snapshot shows exactly the transactions that changed the catalog and whose COMMIT has been read. *)
-\* BROKEN x \in changed if snapshot # None /\ TRUE /\ x \in CommittedBy(read) /\ ~Sees(snapshot, x) | Transaction
-\*        {x}{IF XidOf(x) = x THEN "" ELSE " (on the ring: " \o ToString(XidOf(x)) \o ")"} changed the catalog, has
-\*        committed, and the decoder has read its COMMIT. But its snapshot begins at {snapshot.xmin}, ends before
-\*        {snapshot.xmax}, and shows these in between: {snapshot.xip}. So it takes transaction {x} as still running:
-\*        a row is decoded without the column that this added, or its table is not found
-\* BROKEN x \in changed if snapshot # None /\ TRUE /\ x \notin CommittedBy(read) /\ Sees(snapshot, x) | Transaction
-\*        {x}{IF XidOf(x) = x THEN "" ELSE " (on the ring: " \o ToString(XidOf(x)) \o ")"} changed the catalog, and
-\*        the decoder has not read its COMMIT. But its snapshot shows it: it begins at {snapshot.xmin}, ends before
-\*        {snapshot.xmax}, and shows these in between: {snapshot.xip}
 CachedSnapshotExact == snapshot # None => Exact(snapshot, read)
 
 (* A snapshot that is built now shows exactly the transactions that changed the catalog and whose COMMIT has been read. *)
-\* BROKEN x \in changed if TRUE /\ x \in CommittedBy(read) /\ ~Sees(Snapshot(xmin, xmax, committed), x) | Transaction
-\*        {x}{IF XidOf(x) = x THEN "" ELSE " (on the ring: " \o ToString(XidOf(x)) \o ")"} changed the catalog, has
-\*        committed, and the decoder has read its COMMIT. But its snapshot begins at {Snapshot(xmin, xmax,
-\*        committed).xmin}, ends before {Snapshot(xmin, xmax, committed).xmax}, and shows these in between:
-\*        {Snapshot(xmin, xmax, committed).xip}. So it takes transaction {x} as still running: a row is decoded
-\*        without the column that this added, or its table is not found
-\* BROKEN x \in changed if TRUE /\ x \notin CommittedBy(read) /\ Sees(Snapshot(xmin, xmax, committed), x) |
-\*        Transaction {x}{IF XidOf(x) = x THEN "" ELSE " (on the ring: " \o ToString(XidOf(x)) \o ")"} changed the
-\*        catalog, and the decoder has not read its COMMIT. But its snapshot shows it: it begins at {Snapshot(xmin,
-\*        xmax, committed).xmin}, ends before {Snapshot(xmin, xmax, committed).xmax}, and shows these in between:
-\*        {Snapshot(xmin, xmax, committed).xip}
 NextSnapshotExact   == AtLeast("FULL_SNAPSHOT") => Exact(Snapshot(xmin, xmax, committed), read)
 
 (* The property that upstream's rules guarantee *)

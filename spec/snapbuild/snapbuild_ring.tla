@@ -99,9 +99,6 @@ Sees(s, x) ==
 Snapshot(xmn, xmx, xs) == [xmin |-> xmn, xmax |-> xmx, xip |-> Xip(xs)]
 
 -----------------------------------------------------------------------------
-\* NOTE | XIDs go round a ring of {Size}: after {Size - 1} comes {FirstNormal}. Of two XIDs that precedes which is
-\*        less than half a ring ({Half}) behind. XID {FirstXid + Half} is {XidOf(FirstXid + Half)} on the ring, half
-\*        a ring from {XidOf(FirstXid)}: as far ahead of it as behind it
 Init == ServerInit /\ BuilderInit(<<>>)
 
 Xids(fulls) == {XidOf(f) : f \in fulls}
@@ -109,13 +106,8 @@ Xids(fulls) == {XidOf(f) : f \in fulls}
 (* From 14 on the top-level transaction is marked too. *)
 Marks(r) == {r.xid, r.top}
 
-\* SMALL if Gated of Read("new_cid", ReadNewCid) | decoder -> WAL | reads that {wal[read'].xid} changed the catalog,
-\*        and does not note it in its state {state}
-\* SMALL of Read("new_cid", ReadNewCid) | decoder -> WAL | reads that {wal[read'].xid} changed the catalog, and notes
-\*        it
 ReadNewCid(r) == Mark(Xids(Marks(r)))
 
-\* SMALL of Read("abort", ReadAbort) | decoder -> WAL | reads the abort of {wal[read'].xid}, and forgets it
 ReadAbort(r) == Forget(Xids({r.xid} \cup r.subs))
 
 (* Where a restored builder gets catchange.xip from, and how it uses it at a commit *)
@@ -135,20 +127,6 @@ Latest(xs, so_far) ==
 TooOldToTrack(r) == \A x \in Xids({r.xid} \cup r.subs) : Precedes(x, next_phase_at)
 
 (* SnapBuildCommitTxn *)
-\* STEP if Gated of Read("commit", ReadCommit) | decoder -> WAL | reads the COMMIT of {wal[read'].xid}, and skips it:
-\*        its state is {state}, and it keeps commits from {GateAt} on
-\* STEP if state = "START" of Read("commit", ReadCommit) | decoder -> WAL | reads the COMMIT of {wal[read'].xid}, and
-\*        skips it: its state is START
-\* STEP if state = "BUILDING_SNAPSHOT" /\ committed' = committed of Read("commit", ReadCommit) | decoder -> WAL |
-\*        reads the COMMIT of {wal[read'].xid} (subtransactions: {wal[read'].subs}), and skips it: {wal[read'].xid}
-\*        precedes {next_phase_at}, the next XID when the builder began, so it seems too old to matter
-\* STEP if committed' # committed /\ xmax' = xmax of Read("commit", ReadCommit) | decoder -> WAL | reads the COMMIT
-\*        of {wal[read'].xid}, and keeps it: committed is {committed'}. The end of its snapshots, xmax, stays {xmax}:
-\*        XID {XidOf(wal[read'].xid)} seems to precede it
-\* STEP if committed' # committed of Read("commit", ReadCommit) | decoder -> WAL | reads the COMMIT of
-\*        {wal[read'].xid}, and keeps it: committed is {committed'}. The end of its snapshots, xmax, becomes {xmax'}
-\* SMALL of Read("commit", ReadCommit) | decoder -> WAL | reads the COMMIT of {wal[read'].xid}, which changed no
-\*        catalog
 ReadCommit(r) ==
     LET xid  == XidOf(r.xid)
         subs == Downcast(SortUnique(r.subs))      \* in the order they were assigned
@@ -182,33 +160,12 @@ MovePurge(oldest) ==
 File == [xmin |-> xmin, xmax |-> xmax, committed |-> committed,
          catchange |-> SortUnique(DOMAIN in_progress), next |-> nextXid]
 
-\* STEP if AtLeast("CONSISTENT") of Read("running", ReadRunning) | decoder -> WAL | reads a record of the running
-\*        transactions: the oldest is {xmin'}. It stores its state in a file, forgets what precedes, and stays
-\*        CONSISTENT
-\* STEP if wal[read'].oldest = wal[read'].next of Read("running", ReadRunning) | decoder -> WAL | reads that nothing
-\*        runs: it jumps to CONSISTENT, and can decode from here on. Its snapshots begin and end at XID {xmax'}
-\* STEP if state' = "CONSISTENT" /\ MayRestore /\ read' \in DOMAIN disk of Read("running", ReadRunning) | decoder ->
-\*        WAL | reads a record of the running transactions, finds the file that it stored there, and takes its state
-\*        from it: CONSISTENT, with committed {committed'}
-\* STEP if state = "START" of Read("running", ReadRunning) | decoder -> WAL | reads a record of the running
-\*        transactions: the oldest is {wal[read'].oldest}. It begins to build (BUILDING_SNAPSHOT), and waits for all
-\*        that precede XID {next_phase_at'}
-\* STEP if state' = "FULL_SNAPSHOT" /\ state # state' of Read("running", ReadRunning) | decoder -> WAL | reads that
-\*        all it waited for are over: FULL_SNAPSHOT. Its snapshots begin at XID {xmin'}. It waits for all that
-\*        precede XID {next_phase_at'}
-\* STEP if state' = "CONSISTENT" of Read("running", ReadRunning) | decoder -> WAL | reads that all it waited for are
-\*        over: CONSISTENT. It can decode from here on
-\* STEP of Read("running", ReadRunning) | decoder -> WAL | reads a record of the running transactions. It still waits
-\*        for those that precede {next_phase_at}
 ReadRunning(r) ==
     FindSnapshot(XidOf(r.oldest), XidOf(r.next), PrecedesOrEquals, MovePurge, File, Restored, Snapshot)
 
-\* STEP | decoder | needs a snapshot to decode a change, and builds one: it begins at {xmin}, ends before {xmax}, and
-\*        shows {snapshot'.xip}
 Change == TakeSnapshot(Snapshot(xmin, xmax, committed))
 
 RestartAt(lsn) == StartAgain(lsn, <<>>)
-\* STEP | decoder | ends, and starts again from record {read' + 1}
 Restart        == RestartAt(RestartLsn)
 
 -----------------------------------------------------------------------------
@@ -290,29 +247,9 @@ TypeOK ==
 Exact(s, lsn) == \A x \in changed : nextXid - x < Half => (Sees(s, x) <=> x \in CommittedBy(lsn))
 
 (* The cached snapshot shows exactly the transactions that changed the catalog and whose COMMIT has been read. *)
-\* BROKEN x \in changed if snapshot # None /\ nextXid - x < Half /\ x \in CommittedBy(read) /\ ~Sees(snapshot, x) |
-\*        Transaction {x}{IF XidOf(x) = x THEN "" ELSE " (on the ring: " \o ToString(XidOf(x)) \o ")"} changed the
-\*        catalog, has committed, and the decoder has read its COMMIT. But its snapshot begins at {snapshot.xmin},
-\*        ends before {snapshot.xmax}, and shows these in between: {snapshot.xip}. So it takes transaction {x} as
-\*        still running: a row is decoded without the column that this added, or its table is not found
-\* BROKEN x \in changed if snapshot # None /\ nextXid - x < Half /\ x \notin CommittedBy(read) /\ Sees(snapshot, x) |
-\*        Transaction {x}{IF XidOf(x) = x THEN "" ELSE " (on the ring: " \o ToString(XidOf(x)) \o ")"} changed the
-\*        catalog, and the decoder has not read its COMMIT. But its snapshot shows it: it begins at {snapshot.xmin},
-\*        ends before {snapshot.xmax}, and shows these in between: {snapshot.xip}
 CachedSnapshotExact == snapshot # None => Exact(snapshot, read)
 
 (* A snapshot that is built now shows exactly the transactions that changed the catalog and whose COMMIT has been read. *)
-\* BROKEN x \in changed if nextXid - x < Half /\ x \in CommittedBy(read) /\ ~Sees(Snapshot(xmin, xmax, committed), x)
-\*        | Transaction {x}{IF XidOf(x) = x THEN "" ELSE " (on the ring: " \o ToString(XidOf(x)) \o ")"} changed the
-\*        catalog, has committed, and the decoder has read its COMMIT. But its snapshot begins at {Snapshot(xmin,
-\*        xmax, committed).xmin}, ends before {Snapshot(xmin, xmax, committed).xmax}, and shows these in between:
-\*        {Snapshot(xmin, xmax, committed).xip}. So it takes transaction {x} as still running: a row is decoded
-\*        without the column that this added, or its table is not found
-\* BROKEN x \in changed if nextXid - x < Half /\ x \notin CommittedBy(read) /\ Sees(Snapshot(xmin, xmax, committed),
-\*        x) | Transaction {x}{IF XidOf(x) = x THEN "" ELSE " (on the ring: " \o ToString(XidOf(x)) \o ")"} changed
-\*        the catalog, and the decoder has not read its COMMIT. But its snapshot shows it: it begins at
-\*        {Snapshot(xmin, xmax, committed).xmin}, ends before {Snapshot(xmin, xmax, committed).xmax}, and shows these
-\*        in between: {Snapshot(xmin, xmax, committed).xip}
 NextSnapshotExact   == AtLeast("FULL_SNAPSHOT") => Exact(Snapshot(xmin, xmax, committed), read)
 FullSnapshotExact ==
     full /\ state = "CONSISTENT" /\ all_transactions =>

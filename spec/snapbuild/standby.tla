@@ -71,7 +71,6 @@ Prepared  == {x \in Xacts : status[x] = "prepared"}
 Committed == {x \in Xacts : status[x] = "committed"}
 OldestRunning == Min(Living \cup {next})
 
-\* INNER top, status, reported, twice, logged, clog
 Init ==
     /\ next = FirstXid /\ top = <<>> /\ status = <<>> /\ reported = {} /\ twice = 0 /\ logged = FirstXid
     /\ state = "none" /\ known = {} /\ subtrans = {} /\ observed = FirstXid /\ pending = 0 /\ overflow = 0
@@ -102,17 +101,13 @@ Assign(t) ==
     /\ next' = FullAdvance(next) /\ top' = With(top, next, t) /\ status' = With(status, next, "running")
     /\ UNCHANGED <<reported, twice, logged, standby>>
 
-\* STEP | transaction {next} | begins, and gets XID {next}
 Begin == Assign(next)
 
 Unreported(t) == Subs(t) \ reported
 Moved(subs) == IF Tracks THEN subs ELSE {}
-\* STEP t \in Xacts | transaction {t} | begins a subtransaction, which gets XID {next}
 BeginSub(t) == top[t] = t /\ status[t] = "running" /\ t # twice /\ Cardinality(Unreported(t)) < Cached /\ Assign(t)
 
 (* XLOG_XACT_ASSIGNMENT *)
-\* STEP t \in Xacts | transaction {t} -> standby | reports its subtransactions {Unreported(t)} in a record. The
-\*        standby moves them to pg_subtrans: it knows as running {known'}
 Report(t) ==
     /\ status[t] = "running" /\ top[t] = t /\ Cardinality(Unreported(t)) >= Cached
     /\ reported' = reported \cup Unreported(t)
@@ -124,14 +119,11 @@ Report(t) ==
     /\ UNCHANGED <<next, top, status, twice, logged, state, pending>>
 
 (* Any other record of an XID; and a transaction that begins, writes and ends. *)
-\* STEP x \in Xacts | transaction {top[x]} -> standby | writes a record with XID {x}. The standby knows as running
-\*        {known'}
 Write(x) ==
     /\ status[x] = "running" /\ x >= observed
     /\ Reads(x, {}, {})
     /\ UNCHANGED <<primary, state, subtrans, pending, overflow>>
 
-\* STEP | another transaction -> standby | begins, writes and ends: XID {next}
 Pass ==
     /\ MayAssign
     /\ next' = FullAdvance(next)
@@ -139,13 +131,11 @@ Pass ==
     /\ UNCHANGED <<top, status, reported, twice, logged, state, subtrans, pending, overflow>>
 
 (* PREPARE TRANSACTION: first it stands in the array a second time, then only as a prepared one. *)
-\* STEP t \in Xacts | transaction {t} -> standby | is being prepared: it stands in the array twice
 StartPrepare(t) ==
     /\ top[t] = t /\ status[t] = "running" /\ twice = 0
     /\ twice' = t
     /\ Reads(Max(Subs(t) \cup {t}), {}, {})
     /\ UNCHANGED <<next, top, status, reported, logged, state, subtrans, pending, overflow>>
-\* STEP | transaction {twice} | is prepared; no session has it any more
 EndPrepare ==
     /\ twice # 0
     /\ status' = [x \in Xacts |-> IF x = twice \/ x \in Subs(twice) THEN "prepared" ELSE status[x]]
@@ -154,10 +144,6 @@ EndPrepare ==
 
 MayEnd(t) == twice # t
 Ended(tree) == tree
-\* STEP x \in Xacts, how \in {"committed", "aborted"} if top[x] = x | transaction {x} -> standby | is over: {how}.
-\*        The standby knows as running {known'}
-\* STEP x \in Xacts, how \in {"committed", "aborted"} | transaction {top[x]} -> standby | rolls back its
-\*        subtransaction {x}. The standby knows as running {known'}
 End(x, how) ==
     /\ Lives(x) /\ MayEnd(top[x])
     /\ \/ top[x] = x
@@ -170,7 +156,6 @@ End(x, how) ==
 -----------------------------------------------------------------------------
 (* The standby begins to replay, at a checkpoint that says the next XID. *)
 StartsAt == next
-\* STEP | standby | begins to replay at a checkpoint, which says that the next XID is {observed'}
 StandBy ==
     /\ state = "none"
     /\ state' = "begun" /\ observed' = StartsAt
@@ -199,8 +184,6 @@ Apply(r) ==
            /\ overflow' = IF r.subs = "listed" THEN ExpiredOverflow(r.oldest) ELSE Before(next)
 
 Overflowed == \E t \in Living : Cardinality(Subs(t)) > Cached
-\* STEP | checkpointer -> standby | writes a record of the running transactions{IF Overflowed THEN ", without
-\*        subtransactions: there are too many" ELSE ""}. The standby is {state'}, and knows as running {known'}
 LogRunning ==
     /\ state # "refused"
     /\ logged' = next
@@ -211,10 +194,6 @@ LogRunning ==
 (* Nothing runs but what is prepared.  The files of those say their subtransactions.  After a crash this record alone tells *)
 (* that the others are over.                                                                                               *)
 KnowsPreparedSubs == TRUE
-\* STEP if status' # status | checkpointer -> standby | crashes, and starts again: only prepared transactions are left.
-\*        The standby is {state'}, and knows as running {known'}
-\* STEP | checkpointer -> standby | shuts down: only prepared transactions are left. The standby is {state'}, and
-\*        knows as running {known'}
 Shutdown ==
     /\ state # "refused" /\ twice = 0
     /\ logged' = next
@@ -252,36 +231,25 @@ TypeOK ==
 Starts == state # "refused"
 
 (* Who runs, or is prepared, is in progress to a snapshot: clog is not asked, and no hint bit is set. *)
-\* BROKEN x \in Living if ~InProgress(x) | Transaction {x} is running, and a snapshot on the standby takes it as
-\*        over: clog is asked, and may set hint bits that are wrong
 RunningAreInProgress == state = "ready" => \A x \in Living : InProgress(x)
 
 (* Who has committed is not. *)
-\* BROKEN x \in Committed if InProgress(x) | Transaction {x} has committed, and a snapshot on the standby takes it as
-\*        running
 CommittedAreNot == state = "ready" => \A x \in Committed : ~InProgress(x)
 
 (* A snapshot counts as overflowed only while something from then runs. *)
-\* BROKEN | The snapshot counts as overflowed up to {overflow}, and nothing from then runs: the oldest is
-\*        {SnapshotXmin}
 OverflowedForAReason == state = "ready" /\ SnapshotOverflowed => SnapshotXmin <= overflow
 
 (* KnownAssignedXids has room for each transaction's XID and the subtransactions that a PGPROC holds.  Of those that its   *)
 (* first record lists the standby cannot tell which were reported before, so it may have as many again.                    *)
 Of(t) == {x \in known : top[x] = t}
-\* BROKEN t \in Xacts if Cardinality(Of(t)) > 1 + 2 * Cached | Of transaction {t} the array has {Of(t)}
 FitsTwice == \A t \in Xacts : Cardinality(Of(t)) <= 1 + 2 * Cached
-\* BROKEN t \in Xacts if Cardinality(Of(t)) > 1 + Cached | Of transaction {t} the array has {Of(t)}: more than its places
 Fits      == \A t \in Xacts : Cardinality(Of(t)) <= 1 + Cached
 
 (* Who is over without a record stays in the array only while something older runs. *)
-\* BROKEN x \in known' if status'[x] \in {"committed", "aborted"} /\ ~\E y \in Xacts : y < x /\ status'[y] \in
-\*        {"running", "prepared"} | Transaction {x} is over, nothing older runs, and the array still has it
 StaleGo ==
     [][(LogRunning \/ Shutdown) /\ state' = "ready" =>
            \A x \in known' : \E y \in Xacts : y <= x /\ status'[y] \in {"running", "prepared"}]_vars
 
 (* No commit is lost from pg_xact. *)
-\* BROKEN x \in Committed \ clog | The commit of transaction {x} is lost from pg_xact
 CommitsAreKept == clog = Committed
 =============================================================================

@@ -5,7 +5,6 @@ EXTENDS tiercache
 
 \* Reads of the SSD and evictions take no time: nothing else happens meanwhile. And nobody waits.
 UnderWay == leaving # None \/ (reading # None /\ reading.slot # None)
-\* VIA
 AtOnce == (IF UnderWay THEN EndRead \/ EndEvict ELSE Next) /\ waits' = None /\ ~needs'
 SpecAtOnce == Init /\ [][AtOnce]_vars
 
@@ -17,76 +16,32 @@ WantedInMemory == {p \in Pages : DirtyInMemory(p)}
 CleanAfterFailure(f) == IF flush[f].has = None THEN UNCHANGED <<memory, held>> ELSE CallClean(f)
 \* Two write-backs of a block at once.
 NotAlone(f) == TRUE
-\* Old slots stay valid on the SSD.
-NotOverwritten(s) == FALSE
-\* The SSD is not synced before the store is written.
-UnsyncedDisk == diskMay
-\* A page is called clean though it was written meanwhile.
-AlwaysUnchanged(f, p, v) == TRUE
-\* An fsync with nothing dirty leaves what is stale.
-LeavesStaleIfIdle(fsync) == fsync /\ Wanted = {}
-\* The control file of an SSD that is retired gets the nonce that it has.
-NonceOfTheMount == control.n
 \* A mount that sets its SSD aside gives control the nonce that the superblock may have.
 NonceOfTheSuperblock == mine.n
 \* A restart trusts any SSD.
 TrustAll(u, c) == TRUE
-\* It does not look at the id.
-TrustNonce(u, c) == u.n = c.n
-\* It does not look at the nonce.
-TrustId(u, c) == u.id = c.id
-\* Each life of the store has the same id.
-SameId == 1
 \* The generation of the slots is always the same.
 SameGen(id, n) == Mark(1, 1)
-\* A store is not asked for its id.
-AnyStore == TRUE
 \* A mount writes nothing again.
 NothingAgain(p) == FALSE
-\* A slot that cannot be read, or an older one, is not stale.
-NotStale(s) == FALSE
-\* What a restart takes over counts as clean.
-TakenAsClean(what) == Slot(what.page, what.v, FALSE)
 \* The failure of a write-back is not noted.
 NotNoted == FALSE
 \* A dirty page leaves the memory.
 DropAny(p) == TRUE
-\* A dirty page's slot is taken.
-TakeAny(s) == TRUE
 \* A write does not look at what is being read.
 NoticesNot(p) == FALSE
-\* Old contents come to memory.
-AlwaysFresh == TRUE
-\* A reader that waits is not woken.
-NotWoken == waits
-\* Who needs a frame is not woken.
-NotWokenForRoom == needs
 \* Who needs a frame waits though nothing is leaving.
 NeedsAnyhow == ~Room
-\* A frame that is kept for what is read is taken.
-NotReserved == 0
 \* A slot is written while it is read.
 NeverUsed(s) == FALSE
-\* A page leaves memory before its slot is written.
-LeavesAtOnce(p) == [memory EXCEPT ![p] = None]
-\* Its slot is found before it is written.
-FoundAtOnce(what) == what
-\* A slot that is being written is not stale.
-NotStaleMeanwhile(s) == stale \ {s}
-\* A page leaves memory though it was written while its slot was.
-NoLookAgain == InMemory(leaving.page)
 \* A page is dropped while it is on its way to the SSD.
 DropLeaving(p) == TRUE
-\* A write-back does not wait for a slot that is being written.
-NotAwaited(s) == TRUE
 \* A reader waits though nothing comes to memory.
 WaitsAnyhow(p) ==
     /\ reading # None /\ reading.page = p /\ waits = None
     /\ waits' = p
     /\ UNCHANGED <<ghosts, memory, held, stale, reading, leaving, needs, still, slotVars, storeVars, flush, reports, bounds>>
 \* The SSD fails where a write-back takes old contents off it, and the write-back goes on.
-\* STEP f \in Flushers | SSD -> cache | fails where the write-back takes old contents off it, and the write-back goes
-\*        on
 FailsUnknown(f) ==
     /\ flush[f].at = "scrub" /\ flush[f].off # {}
     /\ Fails

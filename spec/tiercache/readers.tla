@@ -47,8 +47,7 @@
 (* word, a name, or half a frame.  So what is done with map held to all    *)
 (* else is one step with it, and so is giving map back.  As the look in    *)
 (* the table without map may give anything, it is one step with the pin.   *)
-(* Memory is sequentially consistent; NameOrders and HitOrders have the   *)
-(* orders of C11.                                                          *)
+(* Memory is sequentially consistent; Litmus has the orders of C11.        *)
 (*                                                                         *)
 (* Simplified: contents are numbers below Versions, and after the last     *)
 (* comes the first again.  Files do not fail, and a write to a file is no  *)
@@ -117,9 +116,6 @@ FreeFrames ==
 
 -----------------------------------------------------------------------------
 (* A call begins. *)
-\* STEP t \in Threads | thread {t} -> cache | wants to {IF my'[t].call = "evict" THEN "move" ELSE IF my'[t].call =
-\*        "gather" THEN "copy" ELSE my'[t].call} page {my'[t].page}{IF my'[t].call = "drop" THEN " from memory" ELSE IF
-\*        my'[t].call = "evict" THEN " to the SSD" ELSE IF my'[t].call = "gather" THEN " back to the store" ELSE ""}
 Begin(t) == \E call \in May[t], p \in Pages :
     /\ pc[t] = "outside"
     /\ my' = [my EXCEPT ![t] = [Idle EXCEPT !.call = call, !.page = p, !.seen = {now[p]}]]
@@ -132,10 +128,6 @@ Begin(t) == \E call \in May[t], p \in Pages :
 (* The table may change meanwhile, so the look there may give anything.    *)
 MayPin(f) == ~word[f].closed
 Pinned(f) == [word EXCEPT ![f].pins = @ + 1]
-\* STEP t \in Threads if pc'[t] = "checks" | thread {t} -> frame {my'[t].frame} | looks in the table without map, which
-\*        gives frame {my'[t].frame}, and pins that. Its pins by now: {word'[my'[t].frame].pins}
-\* STEP t \in Threads | thread {t} | looks in the table without map, which gives no frame, or one that is closed: it
-\*        goes the slow way
 Peek(t) == \E f \in Frames \cup {None} :
     /\ pc[t] = "peeks"
     /\ IF f # None /\ MayPin(f)
@@ -144,14 +136,6 @@ Peek(t) == \E f \in Frames \cup {None} :
     /\ UNCHANGED <<map, named, frame, waits, pages>>
 
 HasItsPage(t) == named[my[t].frame] = my[t].page
-\* STEP t \in Threads if pc'[t] = "copies" /\ named[my[t].frame] # my[t].page | thread {t} -> frame {my[t].frame} |
-\*        does not look which page frame {my[t].frame} has
-\* STEP t \in Threads if pc'[t] = "copies" | thread {t} -> frame {my[t].frame} | looks which page frame {my[t].frame}
-\*        has: {my[t].page}, as it should
-\* STEP t \in Threads if named[my[t].frame] = None | thread {t} -> frame {my[t].frame} | looks which page frame
-\*        {my[t].frame} has: none. It must unpin it, and go the slow way
-\* STEP t \in Threads | thread {t} -> frame {my[t].frame} | looks which page frame {my[t].frame} has:
-\*        {named[my[t].frame]}. It must unpin it, and go the slow way
 Check(t) ==
     /\ pc[t] = "checks"
     /\ Goto(t, IF HasItsPage(t) THEN "copies" ELSE "unpins")
@@ -163,14 +147,6 @@ Unpinned(f) == [word EXCEPT ![f].pins = @ - 1]
 IsLast(f) == word[f].closed /\ word[f].pins = 1
 HasCopied(t) == my[t].got # Nothing
 Through(t) == IF HasCopied(t) THEN End(t) ELSE Goto(t, "comes") /\ my' = [my EXCEPT ![t].frame = None]
-\* STEP t \in Threads if word' = word | thread {t} -> frame {my[t].frame} | looks whether frame {my[t].frame} is
-\*        closed, before it unpins it
-\* STEP t \in Threads if pc'[t] = "calls" | thread {t} -> frame {my[t].frame} | unpins frame {my[t].frame}, and sees
-\*        that it is closed and was pinned by nobody else: it must wake who waits
-\* STEP t \in Threads if pc'[t] = "outside" | thread {t} -> frame {my[t].frame} | unpins frame {my[t].frame}. Its pins
-\*        by now: {word'[my[t].frame].pins}. The call ends
-\* STEP t \in Threads | thread {t} -> frame {my[t].frame} | unpins frame {my[t].frame}. Its pins by now:
-\*        {word'[my[t].frame].pins}. It goes the slow way
 Unpin(t) ==
     LET f == my[t].frame IN
     /\ pc[t] = "unpins"
@@ -178,15 +154,9 @@ Unpin(t) ==
     /\ IF IsLast(f) THEN Goto(t, "calls") /\ UNCHANGED my ELSE Through(t)
     /\ UNCHANGED <<map, named, frame, waits, pages>>
 
-Woken == {asleep}
-\* STEP t \in Threads if map = t /\ asleep # {} | thread {t} -> cache | wakes these: {asleep \ asleep'}. It gives map
-\*        back{IF pc'[t] = "outside" THEN ", and its call ends" ELSE ", to go the slow way"}
-\* STEP t \in Threads if asleep # asleep' | thread {t} -> cache | wakes these without map: {asleep \ asleep'}
-\* STEP t \in Threads | thread {t} -> cache | would wake who sleeps; nobody does, or nobody is woken. It gives map
-\*        back{IF pc'[t] = "outside" THEN ", and its call ends" ELSE ", to go the slow way"}
 Call(t) ==
     /\ map = t /\ pc[t] = "calls"
-    /\ \E woken \in Woken : asleep' = asleep \ woken
+    /\ asleep' = {}
     /\ map' = Nobody
     /\ Through(t)
     /\ UNCHANGED <<named, frame, word, waiting, held, pages>>
@@ -198,7 +168,6 @@ HasRoom(t)   == IsMissing(t) => FreeFrames # {}
 
 (* Who was woken at `unread` takes map before it goes on. *)
 Locking == {"comes", "has loaded", "asleep", "calls", "puts", "writes back"}
-\* SMALL t \in Threads | thread {t} -> map | takes the mutex map
 Lock(t) ==
     /\ pc[t] \in Locking /\ map = Nobody
     /\ pc[t] = "comes" => ~IsComing(t)
@@ -243,11 +212,10 @@ LookToRead(t) ==
 
 (* A page that is written while it is loaded: what is loaded is old. *)
 LoadsAreOld(p) == [t \in Threads |-> IF pc[t] \in Loading /\ my[t].page = p THEN [my[t] EXCEPT !.old = TRUE] ELSE my[t]]
-WriteWaits == TRUE
 LookToWrite(t) ==
     LET f == table[my[t].page] IN
     /\ IF f # None
-       THEN With(t, f) /\ Goto(t, IF WriteWaits THEN "closes" ELSE "changes")
+       THEN With(t, f) /\ Goto(t, "closes")
        ELSE /\ Goto(t, "changes")
             /\ \E g \in FreeFrames : my' = [LoadsAreOld(my[t].page) EXCEPT ![t].frame = g, ![t].victim = None]
     /\ UNCHANGED <<word, named, map, held, leaving, changed>>
@@ -287,36 +255,6 @@ LookToGather(t) ==
     /\ UNCHANGED <<word, named, held, leaving, changed>>
 
 (* Whose load was old may find that another thread loads the page. *)
-\* STEP t \in Threads if pc' = pc | thread {t} -> cache | finds that another thread loads page {my[t].page}, and gives
-\*        map back, to wait for that
-\* STEP t \in Threads if pc'[t] \in {"outside", "ends"} /\ IsMissing(t) | thread {t} -> cache | finds no page
-\*        {my[t].page} and no free frame: its call {IF pc'[t] = "ends" THEN "is at its end" ELSE "ends here"}
-\* STEP t \in Threads if pc'[t] \in {"outside", "ends"} | thread {t} -> cache | finds nothing to do for page
-\*        {my[t].page}: its call {IF pc'[t] = "ends" THEN "is at its end" ELSE "ends"}
-\* STEP t \in Threads if pc'[t] = "loads" | thread {t} -> cache | does not find page {my[t].page}, takes frame
-\*        {my'[t].frame} to load it into, and gives map back{IF word' # word THEN ". The frame that it held is open
-\*        now" ELSE ""}
-\* STEP t \in Threads if pc'[t] = "copies" /\ word' # word | thread {t} -> cache | finds page {my[t].page} in frame
-\*        {table[my[t].page]}, pins that with map held, and gives map back
-\* STEP t \in Threads if pc'[t] = "has pinned" | thread {t} -> cache | finds page {my[t].page} in frame
-\*        {table[my[t].page]}, and pins that with map held
-\* STEP t \in Threads if my'[t].victim # None /\ my[t].call # "drop" | thread {t} -> cache | does not find page
-\*        {my[t].page}, and makes room: page {my'[t].victim} is to leave frame {my'[t].frame}, which it must have for
-\*        itself
-\* STEP t \in Threads if map' # t | thread {t} -> cache | finds page {my[t].page} in frame {table[my[t].page]}, and
-\*        gives map back. It does not pin the frame
-\* STEP t \in Threads if pc'[t] = "copies with map" /\ my[t].call = "read" | thread {t} -> cache | finds page
-\*        {my[t].page} in frame {table[my[t].page]}, which is closed: it will copy with map held
-\* STEP t \in Threads if pc'[t] = "copies with map" /\ my[t].call = "evict" | thread {t} -> cache | says that page
-\*        {my[t].page} in frame {table[my[t].page]} is on its way to the SSD, and will copy it with map held
-\* STEP t \in Threads if pc'[t] = "copies with map" | thread {t} -> cache | finds page {my[t].page} in frame
-\*        {table[my[t].page]}, and will copy it with map held
-\* STEP t \in Threads if pc'[t] = "closes" | thread {t} -> cache | finds page {my[t].page} in frame
-\*        {table[my[t].page]}. It must have that frame for itself
-\* STEP t \in Threads if table[my[t].page] = None | thread {t} -> cache | does not find page {my[t].page}, and takes
-\*        the free frame {my'[t].frame} for it
-\* STEP t \in Threads | thread {t} -> cache | finds page {my[t].page} in frame {table[my[t].page]}, and does not look
-\*        whether that is pinned
 Look(t) ==
     /\ map = t /\ pc[t] = "comes"
     /\ IF IsComing(t)
@@ -338,10 +276,6 @@ Look(t) ==
 
 Copying == {"copies", "copies with map"}
 AfterCopy(t) == IF pc[t] = "copies" THEN "unpins" ELSE "has copied"
-\* STEP t \in Threads if my'[t].got[my[t].half] # None | thread {t} -> frame {my[t].frame} | copies the {IF my[t].half
-\*        = 1 THEN "first" ELSE "second"} half of frame {my[t].frame}: it is of page {my'[t].got[my[t].half].page},
-\*        version {my'[t].got[my[t].half].v}
-\* STEP t \in Threads | thread {t} -> frame {my[t].frame} | copies a half of frame {my[t].frame}, in which nothing is
 Copy(t) ==
     LET h == my[t].half IN
     /\ pc[t] \in Copying
@@ -349,12 +283,6 @@ Copy(t) ==
     /\ IF h = 2 THEN Goto(t, AfterCopy(t)) ELSE UNCHANGED pc
     /\ UNCHANGED <<map, named, frame, word, waits, pages>>
 
-\* STEP t \in Threads if my[t].call = "read" | thread {t} -> cache | has copied the page, and gives map back: its call
-\*        ends
-\* STEP t \in Threads if my[t].call = "evict" | thread {t} -> SSD | has copied page {my[t].page}, gives map back, and
-\*        writes the copy to the SSD
-\* STEP t \in Threads | thread {t} -> store | has copied page {my[t].page}, gives map back, and writes the copy to the
-\*        store
 EndCopy(t) ==
     /\ map = t /\ pc[t] = "has copied"
     /\ GiveBack
@@ -376,16 +304,6 @@ AfterWait(t) ==
     ELSE "drops"
 
 IsUnpinned(t) == word[my[t].frame].pins = 0
-\* STEP t \in Threads if held' = None /\ word' # word | thread {t} -> frame {held} | opens frame {held}, before it
-\*        closes another one
-\* STEP t \in Threads if held' = None | thread {t} -> frame {held} | leaves frame {held} closed, because another thread
-\*        waits for it
-\* STEP t \in Threads if pc'[t] = "falls asleep" | thread {t} -> frame {my[t].frame} | closes frame {my[t].frame}, and
-\*        sees its pins: {word[my[t].frame].pins}. It must wait
-\* STEP t \in Threads if word[my[t].frame].pins > 0 | thread {t} -> frame {my[t].frame} | closes frame {my[t].frame},
-\*        and does not look at its pins: {word[my[t].frame].pins}
-\* STEP t \in Threads | thread {t} -> frame {my[t].frame} | closes frame {my[t].frame}, and sees that nobody has pinned
-\*        it
 Close(t) ==
     LET f == my[t].frame IN
     /\ map = t /\ pc[t] = "closes"
@@ -397,8 +315,6 @@ Close(t) ==
                ELSE Goto(t, "falls asleep") /\ waiting' = [waiting EXCEPT ![f] = @ + 1]
     /\ UNCHANGED <<map, named, frame, asleep, pages, my>>
 
-\* STEP t \in Threads if word' # word | thread {t} | opens frame {held}, gives map back, and falls asleep
-\* STEP t \in Threads | thread {t} | gives map back, and falls asleep until the last one unpins frame {my[t].frame}
 FallAsleep(t) ==
     /\ map = t /\ pc[t] = "falls asleep"
     /\ GiveBack
@@ -407,18 +323,11 @@ FallAsleep(t) ==
     /\ Goto(t, "asleep")
     /\ UNCHANGED <<named, frame, waiting, pages>>
 
-\* STEP t \in Threads | thread {t} | wakes up for no reason
 WakeForNoReason(t) ==
     /\ t \in asleep
     /\ asleep' = asleep \ {t}
     /\ UNCHANGED <<map, named, frame, word, waiting, held, pages, pc, my>>
 
-\* STEP t \in Threads if pc'[t] = "falls asleep" | thread {t} -> frame {my[t].frame} | looks at the pins of frame
-\*        {my[t].frame}: {word[my[t].frame].pins}. It must sleep again
-\* STEP t \in Threads if pc'[t] = "comes" | thread {t} -> frame {my[t].frame} | looks at the pins of frame
-\*        {my[t].frame}: {word[my[t].frame].pins}. It has slept, so it looks anew where its page is
-\* STEP t \in Threads | thread {t} -> frame {my[t].frame} | looks at the pins of frame {my[t].frame}:
-\*        {word[my[t].frame].pins}. It waits no more
 Wait(t) ==
     LET f == my[t].frame IN
     /\ map = t /\ pc[t] = "waits"
@@ -427,12 +336,6 @@ Wait(t) ==
        ELSE Goto(t, "falls asleep") /\ UNCHANGED <<waiting, held>>
     /\ UNCHANGED <<map, named, frame, word, asleep, pages, my>>
 
-\* STEP t \in Threads if word' # word | thread {t} -> frame {held} | opens frame {held}, and gives map back{IF pc[t] =
-\*        "ends" THEN ": the call ends" ELSE ""}
-\* STEP t \in Threads if held # None /\ word[held].closed | thread {t} -> frame {held} | gives map back, and leaves
-\*        frame {held} closed. Those that wait for it: {waiting[held]}{IF pc[t] = "ends" THEN ". The call ends" ELSE
-\*        ""}
-\* STEP t \in Threads | thread {t} -> cache | gives map back{IF pc[t] = "ends" THEN ": the call ends" ELSE ""}
 Open(t) ==
     /\ map = t /\ pc[t] \in {"ends", "has pinned"}
     /\ GiveBack
@@ -445,10 +348,6 @@ Open(t) ==
 Next1(v) == (v + 1) % Versions
 (* Calls that are under way have met these contents. *)
 Met(p, v) == [t \in Threads |-> IF my[t].page = p THEN [my[t] EXCEPT !.seen = @ \cup {v}] ELSE my[t]]
-\* STEP t \in Threads if my[t].half = 1 | thread {t} -> frame {my[t].frame} | writes the first half of frame
-\*        {my[t].frame}: page {my[t].page}, version {Next1(now[my[t].page])}
-\* STEP t \in Threads | thread {t} -> frame {my[t].frame} | writes the second half of frame {my[t].frame}. Page
-\*        {my[t].page} has version {now'[my[t].page]} now
 Change(t) ==
     LET p == my[t].page  f == my[t].frame  h == my[t].half  v == Next1(now[p]) IN
     /\ map = t /\ pc[t] = "changes"
@@ -464,7 +363,6 @@ Change(t) ==
 
 (* The name comes last. *)
 Named(f, p) == [named EXCEPT ![f] = p]
-\* STEP t \in Threads | thread {t} -> frame {my[t].frame} | says that frame {my[t].frame} has page {my[t].page}
 Name(t) ==
     /\ map = t /\ pc[t] = "names"
     /\ named' = Named(my[t].frame, my[t].page)
@@ -473,9 +371,6 @@ Name(t) ==
 
 (* A page leaves memory: its frame has no name, and is free. *)
 Nameless(f) == [named EXCEPT ![f] = None]
-\* STEP t \in Threads if table' = table | thread {t} -> frame {held} | opens frame {held}
-\* STEP t \in Threads | thread {t} -> frame {my[t].frame} | takes page {my[t].victim} from memory: frame {my[t].frame}
-\*        has no name now, and is free
 Drop(t) ==
     /\ map = t /\ pc[t] = "drops"
     /\ named' = Nameless(my[t].frame)
@@ -487,7 +382,6 @@ Drop(t) ==
 
 (* The SSD has been written. *)
 EvictWaits == TRUE
-\* STEP t \in Threads | thread {t} -> SSD | has written page {my[t].page} to the SSD, and has map again
 EndPut(t) ==
     /\ map = t /\ pc[t] = "puts"
     /\ Goto(t, IF EvictWaits THEN "closes" ELSE "decides")
@@ -495,11 +389,6 @@ EndPut(t) ==
 
 (* A page that was written meanwhile stays. *)
 IsUnchanged(t) == my[t].page \notin changed
-\* STEP t \in Threads if table' # table /\ my[t].page \in changed | thread {t} -> cache | lets page {my[t].page} leave
-\*        the memory, though it was written meanwhile
-\* STEP t \in Threads if table' # table | thread {t} -> cache | lets page {my[t].page} leave the memory: the SSD has
-\*        it. Frame {my[t].frame} has no name now, and is free
-\* STEP t \in Threads | thread {t} -> cache | lets page {my[t].page} stay in memory: it was written meanwhile
 Decide(t) ==
     LET p == my[t].page IN
     /\ map = t /\ pc[t] = "decides"
@@ -512,8 +401,6 @@ Decide(t) ==
     /\ UNCHANGED <<frame, word, waits, now>>
 
 (* The store has been written: the page is clean if it has the same contents. *)
-\* STEP t \in Threads | thread {t} -> store | has written version {my[t].got[1].v} of page {my[t].page} to the store,
-\*        and gives map back
 EndWriteBack(t) ==
     LET p == my[t].page  v == my[t].got[1].v IN
     /\ map = t /\ pc[t] = "writes back"
@@ -524,8 +411,6 @@ EndWriteBack(t) ==
 
 (* A free frame is filled while map is free, and then comes to the table   *)
 (* and gets its name, unless its page was written meanwhile.               *)
-\* STEP t \in Threads | thread {t} -> frame {my[t].frame} | loads the {IF my[t].half = 1 THEN "first" ELSE "second"}
-\*        half of page {my[t].page} into frame {my[t].frame}: version {below[my[t].page]}
 Load(t) ==
     LET p == my[t].page  h == my[t].half  c == Of(p, below[p]) IN
     /\ pc[t] = "loads"
@@ -535,14 +420,6 @@ Load(t) ==
     /\ UNCHANGED <<map, named, word, waits, pages>>
 
 Anew(t) == [my[t] EXCEPT !.frame = None, !.got = Nothing, !.old = FALSE]
-\* STEP t \in Threads if my[t].old | thread {t} -> cache | finds that page {my[t].page} was written while it was
-\*        loaded, and begins anew
-\* STEP t \in Threads if table' = table | thread {t} -> frame {my[t].frame} | says that frame {my[t].frame} has page
-\*        {my[t].page}, without map: the call ends
-\* STEP t \in Threads if named' = named | thread {t} -> cache | puts page {my[t].page} into the table: it is in frame
-\*        {my[t].frame}, which has had its name before, or has none yet. Map is free
-\* STEP t \in Threads | thread {t} -> cache | puts page {my[t].page} into the table, and says that frame {my[t].frame}
-\*        has it. Map is free, and the call ends
 EndLoad(t) ==
     /\ map = t /\ pc[t] = "has loaded"
     /\ IF my[t].old
@@ -576,9 +453,6 @@ Places ==
      "closes", "falls asleep", "asleep", "waits", "ends", "changes", "names", "drops", "puts", "decides", "writes back",
      "loads", "has loaded"}
 Halves == (Contents \cup {None}) \X (Contents \cup {None})
-\* INNER pc, my, frame
-\* NOTE | A page has two halves. A frame is whole if both are of one page and one version
-\* NOTE | Nothing is in memory yet. What is below, on the SSD or the store, is version 0 of each page
 TypeOK ==
     /\ map \in Threads \cup {Nobody}
     /\ table \in [Pages -> Frames \cup {None}]
@@ -604,8 +478,6 @@ Waiters(f)  == {t \in Threads : pc[t] \in {"waits", "falls asleep", "asleep"} /\
 NeedsMap ==
     {"has pinned", "copies with map", "has copied", "closes", "waits", "falls asleep", "ends", "changes", "names",
      "drops", "decides"}
-\* BROKEN t \in Threads if pc[t] \in NeedsMap /\ map # t | Thread {t} does what needs map, and {map} has it
-\* BROKEN if map = Nobody /\ held # None | Nobody has map, and frame {held} is held
 MapIsHeld ==
     /\ \A t \in Threads :
         /\ pc[t] \in NeedsMap => map = t
@@ -613,72 +485,38 @@ MapIsHeld ==
     /\ map = Nobody => held = None
 
 (* A frame counts those that have pinned it, and those that wait for it. *)
-\* BROKEN f \in Frames if word[f].pins # Cardinality(Pinners(f)) | Frame {f} counts {word[f].pins} pins; those that
-\*        have pinned it: {Pinners(f)}
-\* BROKEN f \in Frames if waiting[f] # Cardinality(Waiters(f)) | Frame {f} counts {waiting[f]} that wait for it; those
-\*        that do: {Waiters(f)}
 CountsAreRight == \A f \in Frames :
     /\ word[f].pins = Cardinality(Pinners(f))
     /\ waiting[f] = Cardinality(Waiters(f))
 
 (* A frame is closed only if its holder has map, or somebody waits for it: *)
 (* otherwise readers would go the slow way for ever.                       *)
-\* BROKEN f \in Frames if word[f].closed /\ waiting[f] = 0 /\ held # f | Frame {f} is closed. Nobody waits for it, and
-\*        who has map does not hold it
 ClosedForAReason == \A f \in Frames : word[f].closed => waiting[f] > 0 \/ held = f
 (* And it is closed as long as there is such a reason. *)
-\* BROKEN f \in Frames if ~word[f].closed /\ waiting[f] > 0 | Frame {f} is open, and {waiting[f]} wait for it
-\* BROKEN f \in Frames if ~word[f].closed /\ held = f | Frame {f} is open, and who has map holds it
 ClosedWhileNeeded == \A f \in Frames : waiting[f] > 0 \/ held = f => word[f].closed
 
 (* A frame that has a name has that page in the table.  A page in the      *)
 (* table has its frame's name, but while who puts it there has map.        *)
-\* BROKEN f \in Frames, p \in Pages if named[f] = p /\ table[p] # f | Frame {f} says that it has page {p}, which is not
-\*        there
-\* BROKEN f \in Frames, p \in Pages if table[p] = f /\ named[f] # p | Page {p} is in frame {f}, whose name is
-\*        {named[f]}
 NamesAreRight == \A f \in Frames, p \in Pages :
     /\ named[f] = p => table[p] = f
     /\ table[p] = f /\ named[f] # p => \E t \in Threads : pc[t] = "names" /\ my[t].frame = f
 
 (* What was copied is whole: contents that the page itself had since the call began. *)
-\* BROKEN t \in Threads if my[t].got[2] # None /\ ~my[t].old /\ my[t].got[1] = None | Thread {t} has copied a half in
-\*        which nothing was
-\* BROKEN t \in Threads if my[t].got[2] # None /\ ~my[t].old /\ my[t].got[1] # my[t].got[2] /\ my[t].got[1] # None |
-\*        Thread {t} has copied a half of page {my[t].got[1].page}, version {my[t].got[1].v}, and another one of page
-\*        {my[t].got[2].page}, version {my[t].got[2].v}
-\* BROKEN t \in Threads if my[t].got[2] # None /\ ~my[t].old /\ my[t].got[1] = my[t].got[2] /\ my[t].got[2].page #
-\*        my[t].page | Thread {t} wanted page {my[t].page}, and has copied page {my[t].got[2].page}
-\* BROKEN t \in Threads if my[t].got[2] # None /\ ~my[t].old /\ my[t].got[1] = my[t].got[2] /\ my[t].got[2].page =
-\*        my[t].page /\ my[t].got[2].v \notin my[t].seen | Thread {t} has version {my[t].got[2].v} of page
-\*        {my[t].page}. Since its call began the page has had these: {my[t].seen}
 CopyIsWhole == \A t \in Threads :
     my[t].got[2] # None /\ ~my[t].old =>
         my[t].got[1] = my[t].got[2] /\ my[t].got[2].page = my[t].page /\ my[t].got[2].v \in my[t].seen
 
 (* One thread at a time changes the bytes of a frame, and no reader that has seen its page there has pinned it. *)
-\* BROKEN f \in Frames if Cardinality(Changers(f)) > 1 | These change frame {f} at once: {Changers(f)}
-\* BROKEN f \in Frames if Changers(f) # {} /\ Readers(f) # {} | {Changers(f)} changes frame {f}, which these read:
-\*        {Readers(f)}
 ChangedAlone == \A f \in Frames :
     /\ Cardinality(Changers(f)) <= 1
     /\ Changers(f) # {} => Readers(f) = {}
 
 (* The page that a reader has seen in a frame, and copies, is in the table, in that frame. *)
-\* BROKEN f \in Frames, t \in Readers(f) if table[my[t].page] # f | Thread {t} copies page {my[t].page} from frame {f},
-\*        where it is no more
 ReadIsInTable == \A f \in Frames : \A t \in Readers(f) : table[my[t].page] = f
-\* BROKEN f \in FreeFrames if Readers(f) # {} | Frame {f} is free, and these read it: {Readers(f)}
 FreeIsUnread == \A f \in FreeFrames : Readers(f) = {}
 
 (* A frame has one page, and one that a load fills has none.  A page has   *)
 (* one frame, but for loads that are old.                                  *)
-\* BROKEN p \in Pages, q \in Pages if p # q /\ table[p] # None /\ table[p] = table[q] | Pages {p} and {q} are both in
-\*        frame {table[p]}
-\* BROKEN p \in Pages, t \in Threads if table[p] # None /\ pc[t] \in Loading /\ my[t].frame = table[p] | Page {p} is in
-\*        frame {table[p]}, into which thread {t} loads page {my[t].page}
-\* BROKEN p \in Pages, t \in Threads if table[p] # None /\ pc[t] \in Loading /\ my[t].frame # table[p] /\ my[t].page =
-\*        p /\ ~my[t].old | Page {p} is in frame {table[p]}, and thread {t} loads it into frame {my[t].frame}
 OnePageEach == \A p \in Pages : table[p] # None =>
     /\ \A q \in Pages \ {p} : table[q] # table[p]
     /\ \A t \in Threads : pc[t] \in Loading => my[t].frame # table[p] /\ (my[t].page = p => my[t].old)
@@ -688,46 +526,30 @@ OldIsLoading == \A t \in Threads : my[t].old => pc[t] \in Loading
 
 (* A page that is on its way to the SSD stays in its frame, and one thread brings it there. *)
 Bringers(p) == {t \in Threads : my[t].call = "evict" /\ my[t].page = p /\ my[t].frame # None /\ pc[t] # "ends"}
-\* BROKEN p \in Pages if Cardinality(Bringers(p)) > 1 | These bring page {p} to the SSD at once: {Bringers(p)}
-\* BROKEN p \in Pages, t \in Threads if t \in Bringers(p) /\ table[p] # my[t].frame | Thread {t} brings page {p} to the
-\*        SSD from frame {my[t].frame}, where it is no more
 LeavingStays == \A p \in Pages :
     /\ p \in leaving <=> Bringers(p) # {}
     /\ Cardinality(Bringers(p)) <= 1
     /\ \A t \in Bringers(p) : table[p] = my[t].frame
 
 (* The newest contents are in memory, or below. *)
-\* BROKEN p \in Pages if table[p] = None | Page {p} is at version {now[p]}. It is not in memory, and below is version
-\*        {below[p]}
-\* BROKEN p \in Pages if table[p] # None /\ frame[table[p]] # <<Of(p, now[p]), Of(p, now[p])>> | Page {p} is at version
-\*        {now[p]}, and its frame has something else
 NewestIsKept == \A p \in Pages :
     IF table[p] = None THEN below[p] = now[p]
     ELSE Changers(table[p]) = {} => frame[table[p]] = <<Of(p, now[p]), Of(p, now[p])>>
 
 (* Whoever sleeps for a frame that nobody has pinned is about to be woken, by the last one that unpinned it. *)
-\* BROKEN t \in asleep if IsUnpinned(t) | Thread {t} sleeps until nobody has pinned frame {my[t].frame}. Nobody has,
-\*        and nobody will wake it
 NoLostWakeUp == \A t \in asleep :
     IsUnpinned(t) => \E r \in Threads : pc[r] = "calls" /\ my[r].frame = my[t].frame
 
 (* While somebody waits for a frame nobody pins it. *)
-\* BROKEN f \in Frames if word'[f].pins > word[f].pins /\ waiting[f] > 0 | {waiting[f]} wait for frame {f}, and it is
-\*        pinned once more
 NobodyPinsMeanwhile == [][\A f \in Frames : word'[f].pins > word[f].pins => waiting[f] = 0]_vars
 
 (* A reader that unpins its frame takes map only if somebody waits for that. *)
-\* BROKEN t \in Threads if pc[t] = "unpins" /\ pc'[t] = "calls" /\ waiting[my[t].frame] = 0 | Thread {t} unpins frame
-\*        {my[t].frame}, and will take map to wake who waits for it. Nobody does
 CallsForAReason == [][\A t \in Threads : pc[t] = "unpins" /\ pc'[t] = "calls" => waiting[my[t].frame] > 0]_vars
 
 (* A page leaves a frame that is closed, and that nobody has pinned. *)
-\* BROKEN p \in Pages if table[p] # None /\ table'[p] # table[p] | Page {p} leaves frame {table[p]}, which {IF
-\*        word[table[p]].closed THEN "is closed" ELSE "is open"}. Its pins: {word[table[p]].pins}
 LeavesUnread == [][\A p \in Pages : table[p] # None /\ table'[p] # table[p] =>
     word[table[p]].closed /\ word[table[p]].pins = 0]_vars
 
 (* Every call ends. *)
-\* BROKEN t \in Threads if pc[t] # "outside" | Thread {t} is in a call that does not end
 EachEnds == \A t \in Threads : pc[t] # "outside" ~> pc[t] = "outside"
 =============================================================================

@@ -118,9 +118,6 @@ Mark(id, n) == [id |-> id, n |-> n]
 MarkOf(u)   == Mark(u.id, u.n)
 First == Mark(1, 1)
 
-\* INNER newest, synced, allowed, durable, diskMay, superMay, controlMay, pending, listed, unreported, drawn,
-\*        earlier, writes, failures, crashes, flush, life, mine, stale, held, forgot
-\* NOTE | {Frames} of the pages {Pages} fit into memory; the SSD has the slots {Slots}. All pages have version 0
 Init ==
     /\ newest = [p \in Pages |-> 0] /\ synced = newest /\ allowed = Each(newest)
     /\ memory = [p \in Pages |-> None]
@@ -171,8 +168,6 @@ Room == Cardinality({p \in Pages : InMemory(p)}) + Reserved < Frames
 (* Reads and writes *)
 
 \* What a read of the store gives that takes time is the oldest that it may be.
-\* STEP p \in Pages if OnSsd(p) | cache -> SSD | begins to read page {p} from the SSD, which has version {reading'.v}
-\* STEP p \in Pages | cache -> store | begins to read page {p} from the store, which has version {reading'.v}
 BeginRead(p) ==
     /\ Up /\ reading = None /\ ~InMemory(p)
     /\ \E keeps \in BOOLEAN :
@@ -181,7 +176,6 @@ BeginRead(p) ==
                          old |-> FALSE, keeps |-> keeps]
     /\ UNCHANGED <<ghosts, memory, held, stale, waits, leaving, needs, still, slotVars, storeVars, flush, reports, bounds>>
 
-\* STEP p \in Pages | cache | another reader of page {p} waits until it comes to memory
 Wait(p) ==
     /\ reading # None /\ reading.page = p /\ reading.keeps /\ waits = None
     /\ waits' = p
@@ -189,12 +183,9 @@ Wait(p) ==
 
 \* Old contents are read again; others are the user's, and go to memory if there is a frame for them.
 Fresh == ~reading.old
-Woken == None
-\* STEP if memory' # memory | cache | has read page {reading.page}, version {reading.v}, and keeps it in memory
-\* STEP | cache | has read page {reading.page}, version {reading.v}, and does not keep it
 EndRead ==
     /\ reading # None
-    /\ reading' = None /\ waits' = Woken
+    /\ reading' = None /\ waits' = None
     /\ memory' = IF reading.keeps /\ Fresh THEN [memory EXCEPT ![reading.page] = Copy(reading.v, FALSE)] ELSE memory
     /\ UNCHANGED <<ghosts, held, stale, leaving, needs, still, slotVars, storeVars, flush, reports, bounds>>
 
@@ -204,7 +195,6 @@ Forget(slots) ==
     /\ stale' = stale \cup slots
 
 Notices(p) == reading.page = p
-\* STEP p \in Pages | user -> cache | writes page {p}: version {newest'[p]}. It is in memory alone, and dirty
 Write(p) ==
     /\ Up /\ writes < MaxWrites /\ (InMemory(p) \/ Room)
     /\ LET v == writes + 1 IN
@@ -227,34 +217,23 @@ Used(s) == IF reading = None THEN FALSE ELSE reading.slot = s
 \* To a slot that is free, or that holds a clean page, and that nobody reads.
 MayTake(s) == IF held[s] = None THEN TRUE ELSE ~held[s].dirty
 \* Until the slot is written the page stays in memory, and the slot counts for nothing, whatever it has.
-StaysInMemory(p) == memory
-NotYet(what) == None
 StaleMeanwhile(s) == stale \cup {s}
-\* STEP p \in Pages, s \in Slots | cache -> SSD | begins to write page {p}, version {memory[p].v}{IF memory[p].dirty
-\*        THEN ", dirty," ELSE ""} to slot {s} of the SSD
 BeginEvict(p, s) ==
     /\ Up /\ ssdInUse /\ InMemory(p) /\ ~OnSsd(p) /\ leaving = None /\ MayTake(s) /\ ~Used(s)
     /\ leaving' = [page |-> p, slot |-> s, v |-> memory[p].v, dirty |-> memory[p].dirty]
     /\ LET what == Slot(p, memory[p].v, memory[p].dirty) IN
-       /\ held' = [held EXCEPT ![s] = NotYet(what)]
+       /\ held' = [held EXCEPT ![s] = None]
        /\ MayLeave(s, {None, OnDisk(what)})
     /\ stale' = StaleMeanwhile(s)
-    /\ memory' = StaysInMemory(p)
+    /\ UNCHANGED memory
     /\ UNCHANGED <<ghosts, reading, waits, needs, still, disk, storeVars, flush, reports, bounds>>
 
 \* If the page was written meanwhile, the slot has old contents, and the page stays. If the write to the SSD fails, nothing of it is
 \* there, or part, or the whole, and the page stays, too.
-WokenForRoom == FALSE
 StillThat == InMemory(leaving.page) /\ memory[leaving.page].v = leaving.v
-\* STEP if failures' # failures | cache -> SSD | fails to write page {leaving.page} to slot {leaving.slot} of the SSD; the
-\*        page stays in memory
-\* STEP if memory' # memory | cache -> SSD | has written page {leaving.page} to slot {leaving.slot} of the SSD, and
-\*        moves it there
-\* STEP | cache -> SSD | has written page {leaving.page} to slot {leaving.slot} of the SSD; it was written meanwhile, and
-\*        stays in memory
 EndEvict ==
     /\ leaving # None
-    /\ leaving' = None /\ needs' = WokenForRoom
+    /\ leaving' = None /\ needs' = FALSE
     /\ LET p == leaving.page
            s == leaving.slot
            what == OnDisk(Slot(p, leaving.v, leaving.dirty))
@@ -273,14 +252,12 @@ EndEvict ==
 
 \* A write needs a frame, and what can leave is leaving. It looks again once it is woken.
 MayNeed == leaving # None /\ ~Room
-\* STEP | cache | somebody needs a frame, and waits for page {leaving.page}, which is leaving
 Need ==
     /\ MayNeed /\ ~needs
     /\ needs' = TRUE
     /\ UNCHANGED <<ghosts, memory, held, stale, reading, waits, leaving, still, slotVars, storeVars, flush, reports, bounds>>
 
 \* Its slot is wanted for another page while it is read: the page leaves the SSD, and the slot is free once it was read.
-\* STEP s \in Slots | cache | the page of slot {s}, which is being read, leaves the SSD
 Displace(s) ==
     /\ Up /\ ssdInUse /\ Used(s) /\ held[s] # None /\ MayTake(s)
     /\ Forget({s})
@@ -289,14 +266,12 @@ Displace(s) ==
 NotLeaving(p) == IF leaving = None THEN TRUE ELSE leaving.page # p
 MayDrop(p) == ~memory[p].dirty
 \* Also a page that the SSD could take. A dirty one goes to the SSD, or is written back first.
-\* STEP p \in Pages | cache | drops page {p} from memory: it is clean
 Drop(p) ==
     /\ Up /\ InMemory(p) /\ MayDrop(p) /\ NotLeaving(p)
     /\ memory' = [memory EXCEPT ![p] = None]
     /\ UNCHANGED <<ghosts, held, stale, going, still, slotVars, storeVars, flush, reports, bounds>>
 
 \* A slot cannot be read. Its page is clean: the store has it.
-\* STEP s \in Slots | cache -> SSD | cannot read slot {s} of the SSD, and forgets it: the store has the page
 Unreadable(s) ==
     /\ Up /\ held[s] # None /\ MayTake(s)
     /\ Fails
@@ -313,30 +288,23 @@ Alone(f) == \A other \in Flushers \ {f} : flush[other].at = "idle"
 \* overwrite on the SSD. An fsync does so with nothing dirty, too.
 Wanted == {p \in Pages : Dirty(p)}
 AtHand == {p \in Pages : InMemory(p) \/ OnSsd(p)}
-LeavesStale(fsync) == FALSE
 NothingToWrite(f) == flush[f].dirty = {}
 ToStore(f) == IF NothingToWrite(f) THEN "clean" ELSE "write"
-\* STEP f \in Flushers, fsync \in BOOLEAN if fsync | write-back {f} | begins an fsync. Dirty pages: {flush'[f].dirty}
-\* STEP f \in Flushers, fsync \in BOOLEAN | write-back {f} | begins. Dirty pages: {flush'[f].dirty}
 Gather(f, fsync) ==
     /\ Up /\ flush[f].at = "idle" /\ Alone(f)
     /\ IF fsync THEN TRUE ELSE Wanted # {}
     /\ LET after == IF Wanted = {} THEN "clean" ELSE "write"
-           next == IF LeavesStale(fsync) THEN after
-                   ELSE IF ssdInUse THEN "scrub" ELSE IF retiring THEN "retire" ELSE after
+           next == IF ssdInUse THEN "scrub" ELSE IF retiring THEN "retire" ELSE after
        IN flush' = [flush EXCEPT ![f] = [at |-> next, fsync |-> fsync, target |-> newest, from |-> writes, dirty |-> Wanted,
                                          has |-> IF Wanted = {} THEN None ELSE [p \in AtHand |-> View(p)],
                                          off |-> IF next = "scrub" THEN stale ELSE {}]]
     /\ UNCHANGED <<ghosts, cacheVars, phase, slotVars, superVars, controlVars, storeVars, inPlace, reports, lives, bounds>>
 
 \* A slot that is being written is waited for: then it has its page, or is stale still. So is one that is read.
-Overwritten(s) == TRUE
 Settled(s) == (IF leaving = None THEN TRUE ELSE leaving.slot # s) /\ ~(s \in stale /\ Used(s))
-\* STEP f \in Flushers if failures' = failures | write-back {f} -> SSD | takes old contents off the slots {flush[f].off}
-\* STEP f \in Flushers | write-back {f} -> SSD | fails to take old contents off the SSD
 Scrub(f) ==
     /\ flush[f].at = "scrub" /\ \A s \in flush[f].off : Settled(s)
-    /\ LET off == {s \in flush[f].off \cap stale : Overwritten(s)}
+    /\ LET off == flush[f].off \cap stale
        IN \E done \in SUBSET off :
           /\ disk' = [s \in Slots |-> IF s \in done THEN None ELSE disk[s]]
           /\ diskMay' = [s \in Slots |-> IF s \in off THEN diskMay[s] \cup {None} ELSE diskMay[s]]
@@ -348,29 +316,21 @@ Scrub(f) ==
                 /\ flush' = [flush EXCEPT ![f].at = "retire", ![f].off = {}]
     /\ UNCHANGED <<ghosts, memory, held, going, still, storeVars, reports, writes, crashes>>
 
-SyncedDisk == Each(disk)
-\* STEP f \in Flushers if failures' = failures | write-back {f} -> SSD | syncs the SSD
-\* STEP f \in Flushers | write-back {f} -> SSD | fails to sync the SSD
 SyncSsd(f) ==
     /\ flush[f].at = "gathered"
-    /\ \/ Works /\ diskMay' = SyncedDisk /\ Goto(f, ToStore(f)) /\ UNCHANGED forgot
+    /\ \/ Works /\ diskMay' = Each(disk) /\ Goto(f, ToStore(f)) /\ UNCHANGED forgot
        \/ Fails /\ UNCHANGED diskMay /\ Goto(f, "retire") /\ forgot' \in BOOLEAN
     /\ UNCHANGED <<ghosts, cacheVars, disk, phase, super, superMay, controlVars, storeVars, inPlace, reports, lives, writes, crashes>>
 
 \* No restart will trust the SSD any more: the control file gets a nonce that no superblock has carried. If that fails, it
 \* may have it, or not. The SSD's dirty pages stay where they are.
 FreshNonce == drawn + 1
-RetiringNonce == FreshNonce
-\* STEP f \in Flushers if failures' = failures | write-back {f} -> control file | uses the SSD no more: the control
-\*        file says that no restart may trust it
-\* STEP f \in Flushers | write-back {f} -> control file | is to use the SSD no more, and fails to write that to the
-\*        control file
 Retire(f) ==
     /\ flush[f].at = "retire"
     /\ ssdInUse' = FALSE
     /\ held' = [s \in Slots |-> IF held[s] # None /\ held[s].dirty THEN held[s] ELSE None]
     /\ drawn' = drawn + 1
-    /\ LET new == Mark(mine.id, RetiringNonce) IN
+    /\ LET new == Mark(mine.id, FreshNonce) IN
        \/ Works /\ control' = new /\ controlMay' = {new} /\ retiring' = FALSE /\ forgot' = FALSE /\ Goto(f, ToStore(f))
        \/ Fails /\ control' \in {control, new} /\ controlMay' = controlMay \cup {new} /\ retiring' = TRUE
           /\ Goto(f, "failed") /\ UNCHANGED forgot
@@ -380,9 +340,6 @@ Retire(f) ==
 Written(p) == IF pending[p] = None THEN {} ELSE {pending[p]}
 
 \* If a write fails, part of it may have come there. Before, the trailer lists the pages; if that fails, nothing is written.
-\* STEP f \in Flushers if failures' = failures | write-back {f} -> store | writes the pages {DOMAIN flush[f].has} to
-\*        the store: the kernel has them, the device may not
-\* STEP f \in Flushers | write-back {f} -> store | fails to write to the store; some of it may have come there
 WriteStore(f) ==
     /\ flush[f].at = "write"
     /\ listed' = listed \cup flush[f].dirty
@@ -399,10 +356,6 @@ StoreSyncs == durable' = [p \in Pages |-> IF pending[p] = None THEN durable[p] E
 StoreSyncFails ==
     /\ durable' = [p \in Pages |-> durable[p] \cup Written(p)]
     /\ pending' \in {pending, [p \in Pages |-> None]}
-\* STEP f \in Flushers if failures' = failures | write-back {f} -> store | syncs the store: what was written is
-\*        durable
-\* STEP f \in Flushers | write-back {f} -> store | fails to sync the store: what was written is durable or not, and
-\*        nobody knows
 SyncStore(f) ==
     /\ flush[f].at = "sync"
     /\ \/ Works /\ StoreSyncs /\ listed' = listed \ flush[f].dirty /\ Goto(f, "clean")
@@ -429,11 +382,6 @@ Report(f, bad) ==
     ELSE /\ failed' = bad
          /\ UNCHANGED <<synced, allowed, unreported, lied>>
 
-\* STEP f \in Flushers if flush[f].fsync /\ failed | write-back {f} -> user | is done: the fsync tells the user an
-\*        error
-\* STEP f \in Flushers if flush[f].fsync | write-back {f} -> user | is done: the fsync tells the user that all is
-\*        durable. Durable is now, by page: {synced'}
-\* STEP f \in Flushers | write-back {f} | is done: what it wrote counts as clean
 Succeed(f) ==
     /\ flush[f].at = "clean"
     /\ CallClean(f)
@@ -444,8 +392,6 @@ Succeed(f) ==
 \* Everything stays dirty; the next fsync gives the error.
 AfterFailure(f) == UNCHANGED <<memory, held>>
 NoteFailure == TRUE
-\* STEP f \in Flushers if flush[f].fsync | write-back {f} -> user | has failed: the fsync tells the user an error
-\* STEP f \in Flushers | write-back {f} | has failed. All stays dirty
 Fail(f) ==
     /\ flush[f].at = "failed"
     /\ AfterFailure(f)
@@ -471,15 +417,12 @@ Down ==
 Happens == crashes < MaxCrashes /\ crashes' = crashes + 1 /\ UNCHANGED <<ghosts, lied, writes, failures>>
 
 \* The process ends. What the kernel has in its cache it gives to reads, and writes one day, unless it forgot that.
-\* STEP | kill -> cache | the process ends: memory is gone. The kernel has what was written
 Kill ==
     /\ phase # "down" /\ Happens /\ Down
     /\ UNCHANGED <<slotVars, superVars, controlVars, storeVars, inPlace, lives>>
 
 \* The kernel's cache is gone. The SSD may be lost as a whole, or some of its slots.
 Leaves(p) == durable[p] \cup Written(p)
-\* STEP | power loss -> store | memory and the kernel's cache are gone. The store has, by page: {store'}{IF super' =
-\*        None THEN ". The SSD is lost" ELSE ""}
 PowerLoss ==
     /\ Happens /\ Down
     /\ \E left \in [Pages -> UNION {Leaves(p) : p \in Pages}], kept \in [Slots -> UNION {diskMay[s] : s \in Slots} \cup {None}],
@@ -495,7 +438,6 @@ PowerLoss ==
 
 \* Another SSD comes in place of the SSD: of another store, with any nonce, or one of ours from before the last mount.
 SlotsGen(id, n) == Mark(id, n)
-\* STEP | operator -> SSD | puts another SSD in the place of the SSD
 Exchange ==
     /\ phase = "down" /\ Happens
     /\ \E u \in earlier \cup {Mark(0, n) : n \in 1..drawn}, s \in Slots, p \in Pages :
@@ -506,8 +448,6 @@ Exchange ==
     /\ UNCHANGED <<cacheVars, phase, controlVars, storeVars, inPlace, flush, failed, unreported, lives>>
 
 \* Another store is there in place of the store; and it comes back.
-\* STEP if inPlace | operator -> store | puts another store in the place of the store
-\* STEP | operator -> store | puts the store back in its place
 OtherStore ==
     /\ phase = "down"
     /\ inPlace' = ~inPlace
@@ -515,7 +455,6 @@ OtherStore ==
     /\ UNCHANGED <<cacheVars, phase, slotVars, superVars, controlVars, storeVars, flush, failed, unreported, lives>>
 
 \* Store and control file are made anew. The SSD stays as it is.
-\* STEP | operator -> store | makes store and control file anew; the SSD stays as it is
 SecondLife ==
     /\ phase = "down" /\ life < MaxLives
     /\ life' = life + 1 /\ drawn' = 0
@@ -531,13 +470,9 @@ SecondLife ==
 \* The store's trailer has the id that the control file has. The pages that it lists are read and written again, and the
 \* store is synced: what a process that was killed has written becomes what it seems to be. If one of the writes fails, the
 \* mount is refused as if the sync had.
-Accepts == inPlace
 Again(p) == p \in listed
-\* STEP if failures' = failures | cache -> store | mounts: it writes again what the store's trailer lists, and syncs
-\*        the store
-\* STEP | cache -> store | is to mount, and fails to write to the store
 MountStore ==
-    /\ phase = "down" /\ Accepts
+    /\ phase = "down" /\ inPlace
     /\ LET written(p) == IF Again(p) THEN store[p] ELSE pending[p] IN
        \/ /\ Works /\ phase' = "scan" /\ listed' = {}
           /\ durable' = [p \in Pages |-> IF written(p) = None THEN durable[p] ELSE {written(p)}]
@@ -549,23 +484,14 @@ MountStore ==
 
 Trusts(u, c) == u.id = c.id /\ u.n = c.n
 IsTrusted == super # None /\ control # None /\ Trusts(super, control)
-FreshId == life
 
 \* The slots that count are taken over: of a page one. What cannot be read now may be valid later: it is stale, as is what
 \* another slot was taken for. In doubt, all others are stale, too. An SSD that is not trusted is taken for empty: its slots
 \* are of no generation that counts.
-IsStaleUnreadable(s) == TRUE
-IsStaleOther(s) == TRUE
-InDoubt == forgot
 Taken(what) == Slot(what.page, what.v, what.dirty)
-\* STEP if phase' = "super" /\ IsTrusted | cache -> SSD | reads the SSD, and trusts it: superblock and control file
-\*        fit. It takes over slots: {{s \in Slots : held'[s] # None}}
-\* STEP if phase' = "super" | cache -> SSD | reads the SSD, and takes it for empty: superblock and control file do
-\*        not fit
-\* STEP | cache -> SSD | fails to read the SSD, and goes on without it
 Scan ==
     /\ phase = "scan"
-    /\ LET id  == IF control = None THEN FreshId ELSE control.id
+    /\ LET id  == IF control = None THEN life ELSE control.id
            gen == IF IsTrusted THEN super.gen ELSE SlotsGen(id, FreshNonce)
            valid == IF IsTrusted THEN {s \in Slots : disk[s] # None /\ disk[s].gen = gen} ELSE {}
        IN /\ mine' = [id |-> id, gen |-> gen, n |-> FreshNonce, before |-> IF super = None THEN {} ELSE {MarkOf(super)}]
@@ -575,8 +501,8 @@ Scan ==
                    /\ \A s, t \in chosen : s # t => disk[s].page # disk[t].page
                    /\ \A s \in valid \ unreadable : \E t \in chosen : disk[t].page = disk[s].page
                    /\ held' = [s \in Slots |-> IF s \in chosen THEN Taken(disk[s]) ELSE None]
-                   /\ stale' = {s \in unreadable : IsStaleUnreadable(s)} \cup {s \in valid \ (unreadable \cup chosen) : IsStaleOther(s)}
-                               \cup (IF InDoubt /\ IsTrusted THEN Slots \ chosen ELSE {})
+                   /\ stale' = unreadable \cup (valid \ chosen)
+                               \cup (IF forgot /\ IsTrusted THEN Slots \ chosen ELSE {})
                    /\ ssdInUse' = TRUE /\ phase' = "super"
              \/ Fails /\ phase' = "control" /\ UNCHANGED <<held, stale, ssdInUse>>
     /\ drawn' = drawn + 1
@@ -591,8 +517,6 @@ SetAside ==
     /\ phase' = "control"
 OnlyMounts == <<ghosts, memory, retiring, going, storeVars, inPlace, flush, reports, life, earlier, writes, crashes>>
 
-\* SMALL if failures' = failures | cache -> SSD | writes the SSD's superblock
-\* STEP | cache -> SSD | fails to write the SSD's superblock, and goes on without the SSD
 WriteSuper ==
     /\ phase = "super"
     /\ LET new == [id |-> mine.id, n |-> mine.n, gen |-> mine.gen] IN
@@ -603,8 +527,6 @@ WriteSuper ==
 
 \* What was taken over is durable. In doubt it was written again, and what a slot has that was not is not known.
 TakenOver == [s \in Slots |-> IF forgot /\ held[s] = None THEN diskMay[s] ELSE {disk[s]}]
-\* SMALL if failures' = failures | cache -> SSD | syncs the SSD
-\* STEP | cache -> SSD | fails to sync the SSD, and goes on without it
 SyncSuper ==
     /\ phase = "sync"
     /\ \/ /\ Works /\ superMay' = {super} /\ diskMay' = TakenOver /\ forgot' = FALSE /\ phase' = "control"
@@ -612,8 +534,6 @@ SyncSuper ==
        \/ Fails /\ SetAside /\ UNCHANGED <<superMay, diskMay, forgot>>
     /\ UNCHANGED <<OnlyMounts, disk, super, controlVars>>
 
-\* SMALL if failures' = failures | cache -> control file | writes the control file
-\* STEP | cache -> control file | fails to write the control file, and stops
 WriteControl ==
     /\ phase = "control"
     /\ LET new == Mark(mine.id, mine.n) IN
@@ -625,8 +545,6 @@ WriteControl ==
 \* From here on no mount trusts a slot of another generation: the model drops those.
 MayCount(what) == \E u \in superMay : u # None /\ Trusts(u, control) /\ what.gen = u.gen
 Counting(what) == IF what = None THEN None ELSE IF MayCount(what) THEN what ELSE None
-\* STEP if failures' = failures | cache -> control file | syncs the control file: the mount is done
-\* STEP | cache -> control file | fails to sync the control file, and stops
 SyncControl ==
     /\ phase = "confirm"
     /\ \/ /\ Works /\ controlMay' = {control} /\ phase' = "up"
@@ -715,8 +633,6 @@ FailuresAreKnown ==
          \E f \in Flushers : flush'[f] # flush[f] /\ flush'[f].at \in {"retire", "failed"}]_vars
 
 \* A read gives the newest contents.
-\* BROKEN p \in Pages if Up /\ View(p) # newest[p] | A read of page {p} gives version {View(p)}; the last one that
-\*        was written is {newest[p]}
 ReadsNewest ==
     Up => /\ \A p \in Pages : View(p) = newest[p]
           /\ reading # None /\ ~reading.old => reading.v = newest[reading.page]
@@ -725,8 +641,6 @@ ReadsNewest ==
 SsdIsNewest == Up => \A s \in Slots : held[s] # None => held[s].v = newest[held[s].page]
 
 \* A page that no tier calls dirty is durable in the store: it may leave all tiers.
-\* BROKEN p \in Pages if Up /\ ~Dirty(p) /\ Leaves(p) # {newest[p]} | Page {p} counts as clean with version
-\*        {newest[p]}, and after a power loss the store may have: {Leaves(p)}
 CleanIsDurable == Up => \A p \in Pages : ~Dirty(p) => Leaves(p) = {newest[p]}
 
 \* What a restart may take over, whatever a power loss leaves.
@@ -738,21 +652,15 @@ Outcomes(p) ==
     \cup {what.v : what \in {x \in UNION {diskMay[s] : s \in Slots} : MayBeTrusted(x) /\ x.page = p}}
 
 \* Nothing that an fsync has covered is lost: no restart reads anything older, be it with the SSD or without.
-\* BROKEN p \in Pages, v \in Outcomes(p) if v < synced[p] | An fsync has promised version {synced[p]} of page {p}; a
-\*        restart may find version {v}
 NothingFsyncedIsLost == \A p \in Pages : \A v \in Outcomes(p) : v >= synced[p]
 
 \* And nothing comes back that an fsync has not said: it is what the fsync said, or was written since.
-\* BROKEN p \in Pages, v \in Outcomes(p) if v > synced[p] /\ v \notin allowed[p] | A restart may find version {v} of
-\*        page {p}, which a later write had replaced before the last fsync
 NothingComesBack == \A p \in Pages : \A v \in Outcomes(p) : v > synced[p] => v \in allowed[p]
 
 \* No page has the contents of another store, or of an SSD that is not the last mount's.
-\* BROKEN p \in Pages if newest[p] = Alien | Page {p} has the contents of another store
 NothingIsForeign == Up => \A p \in Pages : newest[p] # Alien
 
 \* No fsync succeeds while a failure is not reported.
-\* BROKEN | An fsync has told the user that all is durable, though a write-back had failed
 NoLie == ~lied
 
 \* A write-back that has begun ends.

@@ -17,7 +17,7 @@ def differences(run: Run, outcome: Outcome) -> list[str]:
         return wrong
     accepted, now = run.expected.model_dump(), shown(run, outcome).model_dump()
     if isinstance(run.expected, Holds) and not run.symbolic and run.expected.states is None:
-        return ["nothing is accepted yet; review this run, then 'make model-accept'"]
+        return ["nothing is accepted yet; review this run, then 'make model ACCEPT=1'"]
     return [f"{name}: accepted {accepted[name]}, now {now[name]}" for name in accepted if accepted[name] != now[name]]
 
 
@@ -55,15 +55,21 @@ def toml(expected: Holds | Violates) -> str:
 
 
 def accept(path: Path, found: dict[str, Holds | Violates]) -> None:
-    """Replace, in a models.toml, the line 'holds' or 'violates' of each run in `found`. All else stays as it is."""
+    """Replace, in a models.toml, what each run in `found` 'holds' or 'violates'. All else stays as it is."""
     text = path.read_text()
+    tables = {name: table for name, table, _ in load(path).entries()}
     for name, expected in found.items():
-        line = re.compile(rf"(^\[run\.{re.escape(name)}\]\n(?:(?!\[).*\n)*?)(?:holds|violates) = .*$", re.MULTILINE)
+        if table := tables.get(name):
+            end = max((key for key in load(path).runs[table] if name.endswith(f"_{key}")), key=len)
+            head, value = rf"^\[runs\.{table}\]\n(?:(?!\[).*\n)*?{end} = .*?", r"\{[^}]*\}"
+        else:
+            head, value = rf"^\[run\.{re.escape(name)}\]\n(?:(?!\[).*\n)*?", ".*$"
+        line = re.compile(rf"({head})(?:holds|violates) = {value}", re.MULTILINE)
         text, replaced = line.subn(r"\g<1>" + toml(expected).replace("\\", r"\\"), text)
         if replaced != 1:
             raise ModelError(f"{path}: run {name} needs one line that begins with 'holds = ' or 'violates = '")
     path.write_text(text)
-    entries = load(path).run
+    entries = {name: entry for name, _, entry in load(path).entries()}
     for name, expected in found.items():
         if expected not in (entries[name].holds, entries[name].violates):
             raise ModelError(f"{path}: run {name} could not be rewritten; write by hand: {toml(expected)}")

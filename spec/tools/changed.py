@@ -72,9 +72,10 @@ def states(run: Run) -> int:
 
 
 def is_specification(path: Path, stem: str) -> bool:
-    """Whether a module is of the stem and says what happens; others bound it, follow traces, or serve Apalache."""
+    """Whether a module is of the stem and says what happens; others bound it, follow traces, serve Apalache, or have
+    each order of their accesses made weaker by a run."""
     if path.parent.name == stem:
-        return not path.stem.startswith(("MC", "AP", "Trace", "Recorded"))
+        return not path.stem.startswith(("MC", "AP", "Trace", "Recorded", "Litmus"))
     return path.parent.name == "common" and path.stem.lower() == stem
 
 
@@ -101,7 +102,7 @@ def load(stem: str, runs: Sequence[Run], build: Path) -> Row:
 
 def attempt(row: Row, change: Change, build: Path, stop: threading.Event) -> Tried:
     """Make a change, and run what executes it."""
-    tried, work = Tried(change), (build / "model-mutants" / row.stem / change.checksum).resolve()
+    tried, work = Tried(change), (build / "changes" / "model" / row.stem / change.checksum).resolve()
     shutil.rmtree(work, ignore_errors=True)
     how = How(prepare(row, change, build, work), jobs=1)
     counts = ""

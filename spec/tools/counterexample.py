@@ -8,7 +8,6 @@ of the modules (sentences.py) for each step.
 
 from __future__ import annotations
 
-import hashlib
 import re
 import shutil
 import threading
@@ -18,7 +17,7 @@ from pathlib import Path
 
 from pydantic import BaseModel
 
-from spec.tools import cfg, runner, sentences, tlc, values
+from spec.tools import runner, sentences, tlc, values
 from spec.tools.models import ModelError, Run, Settings
 from spec.tools.outcome import Outcome
 from spec.tools.sentences import Module, Sentence
@@ -64,8 +63,6 @@ class Picture(BaseModel):
     stem: str
     run: str
     says: str
-    heading: str = ""
-    """Of a finding: what it is called."""
     property: str
     sort: str
     rule: str
@@ -81,8 +78,6 @@ class Picture(BaseModel):
     """After the last step nothing happens any more."""
     variables: dict[str, str]
     """The comments beside the variables that are drawn."""
-    made_from: str
-    """A checksum of the modules and of the run."""
 
 
 @dataclass
@@ -117,12 +112,6 @@ def assignments(text: str) -> dict[str, str]:
     starts = list(ASSIGNED.finditer(text))
     ends = [start.start() for start in starts[1:]] + [len(text)]
     return {start[1]: " ".join(text[start.end() : end].split()) for start, end in zip(starts, ends, strict=True)}
-
-
-def digest(run: Run, found: Sequence[Module]) -> str:
-    """A checksum of all that a picture is made from."""
-    text = "\n".join([*cfg.lines(run), *(module.text for module in found)])
-    return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
 def modules(run: Run) -> list[Module]:
@@ -164,7 +153,6 @@ def find(run: Run, build: Path) -> Picture:
         back_to=None if trace.back_to is None else trace.back_to - 1,
         stutters=trace.stutters,
         variables={name: text for name, text in comments.items() if name in changed},
-        made_from=digest(run, found),
     )
 
 

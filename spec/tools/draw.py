@@ -152,9 +152,8 @@ def layout(picture: Picture) -> dict[str, object]:
     total = max(WIDTH, text_at + TEXT_LEAST)
     room = total - text_at - MARGIN
     whole = total - 2 * MARGIN
-    title = wrap(picture.heading or picture.says, whole, 19, bold=True)
-    says = wrap(picture.says, whole, 14.5) if picture.heading else []
-    notes_top = MARGIN + 26 * len(title) + LINE * len(says) + 6
+    title = wrap(picture.says, whole, 19, bold=True)
+    notes_top = MARGIN + 26 * len(title) + 6
     notes = [wrap("• " + sentence(note), whole, 14) for note in picture.notes]
     heads = [wrap(name, lane - 10, 12, bold=True) for name in names]
     heads_top = notes_top + sum(LINE * len(note) for note in notes) + 14
@@ -183,7 +182,6 @@ def layout(picture: Picture) -> dict[str, object]:
         "width": total,
         "height": legend_top + SMALL_LINE * sum(map(len, legend)) + MARGIN,
         "title": title,
-        "says": says,
         "notes": notes,
         "notes_top": notes_top,
         "names": names,

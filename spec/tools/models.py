@@ -3,8 +3,31 @@
 
 A file has base configurations and runs. ``[base.NAME]`` holds settings that runs share; a base may start from another
 one (``base = "OTHER"``). ``[run.MODULE_KIND]`` or ``[run.MODULE_KIND_NAME]`` is one run of MODULE.tla: it starts from
-the base named in ``base``, or from the base that is called MODULE, and lists what it changes. spec/README.md has an
-example.
+the base named in ``base``, or from the base that is called MODULE, and lists what it changes::
+
+    [base.MCpage]                                    # what the runs of MCpage.tla share
+    specification = "Spec"                           # or: init = "Init" and next = "Next"
+    constants = { Sessions = "{s1, s2}", Size = 4 }  # values as in TLA+
+    definitions = { Lengths = "FewLengths" }         # a definition, and the one that replaces it
+    invariants = ["TypeOK", "NothingLost"]
+
+    [base.replay]
+    base = "MCpage"
+    constants = { Size = 8 }                         # changes Size, and keeps Sessions
+
+    [run.MCpage_small]
+    says = "Two sessions on a page of four cells: no tuple is lost."
+    holds = { states = 1234, depth = 17 }
+
+A table has short runs that start from one base, a line each, by the ends of their names::
+
+    [runs.replay]
+    reach_full = { says = "The page is full.", violates = { invariant = "NeverFull", trace = 5 } }
+
+Other keys: constraints, action_constraints, properties (lists), symmetry, view, deadlock = false (states without a
+successor are no error), length (Apalache: steps), seconds (planned CPU time). A list replaces the list of the base. A
+run that must fail checks just the property that it violates, and those that it lists itself; the property is an
+invariant, an action (a step violates it), liveness, or deadlock = true.
 """
 
 from __future__ import annotations
@@ -12,6 +35,7 @@ from __future__ import annotations
 import difflib
 import re
 import tomllib
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -81,6 +105,11 @@ class Holds(Table):
     states: int | None = None
     depth: int | None = None
 
+    @property
+    def shown(self) -> str:
+        """What the run must show, in few words."""
+        return "holds" if self.states is None else f"holds: {self.states:,} states, depth {self.depth}"
+
 
 class Violates(Table):
     """One property fails, on a shortest trace of so many states. TLC finds no shortest trace where liveness fails."""
@@ -91,6 +120,11 @@ class Violates(Table):
     liveness: str | None = None
     deadlock: bool = False
     trace: int | None = None
+
+    @property
+    def shown(self) -> str:
+        """What the run must show, in few words."""
+        return f"violates {self.property}" + (f", {self.trace} states" if self.trace else "")
 
     @property
     def property(self) -> str:
@@ -130,10 +164,23 @@ class File(Table):
 
     traces: Traces | None = None
     base: dict[str, Base]
-    run: dict[str, Entry]
+    run: dict[str, Entry] = {}
+    runs: dict[str, dict[str, Entry]] = {}
+    """By the base: the ends of the names, and the runs."""
+
+    def entries(self) -> Iterator[tuple[str, str, Entry]]:
+        """All runs: the name, the table that it stands in if that has several, the run as it is written."""
+        yield from ((name, "", entry) for name, entry in self.run.items())
+        for base, some in self.runs.items():
+            root, seen = base, {base}
+            while root in self.base and (under := self.base[root].base) and under not in seen:
+                root = under
+                seen.add(root)
+            for end, entry in some.items():
+                yield f"{root}_{end}", base, entry.model_copy(update={"base": base})
 
 
-TABLES: dict[str, type[Table]] = {"run": Entry, "base": Base, "holds": Holds, "violates": Violates}
+TABLES: dict[str, type[Table]] = {"run": Entry, "runs": Entry, "base": Base, "holds": Holds, "violates": Violates}
 """The tables by their names, for messages."""
 
 
@@ -204,7 +251,9 @@ def complaint(error: Any) -> str:
 def runs(path: Path) -> Iterator[Run]:
     """The runs of a models.toml, each with all its settings."""
     file = load(path)
-    for name, entry in file.run.items():
+    if twice := [name for name, n in Counter(name for name, _, _ in file.entries()).items() if n > 1]:
+        raise ModelError(f"{path}: two runs are called {', '.join(twice)}")
+    for name, _, entry in file.entries():
         try:
             yield resolve(path.parent, file, name, entry)
         except ModelError as error:

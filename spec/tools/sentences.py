@@ -1,20 +1,26 @@
 # SPDX-License-Identifier: PostgreSQL
-"""What the modules say of themselves in English: the sentences of steps, of broken properties, and of a run's start.
+"""What is said in English of the models: sentences of steps, of broken properties, and of a run's start.
 
-They stand as comments directly over a definition, and are continued by lines that are indented deeper:
+They stand in spec/STEM/STEM.story, by module. A sentence goes on in lines that are indented:
 
-    \\* STEP w \\in Workers, t \\in my[w].todo if rel[t].frozen < 3 | vacuum in {DbOf[w]} -> pg_class | reads {t}
-    ScanClass(w) == ...
+    module datfrozenxid
+    INNER variable, variable
+    VIA Definition, Definition
+    NOTE bounds if condition | sentence
+    ScanClass STEP w \\in Workers if cached[w] | vacuum in {DbOf[w]} -> pg_class | reads the row of {my[w].table}
+    Advances BROKEN bounds if condition | sentence
 
-STEP bounds if condition of formula | who -> whom | sentence. The formula is the definition itself unless `of` names
-another one. Of several comments the first counts whose condition holds. What stands in braces is an expression of the
-module, in which primes mean the state after the step. TLC evaluates it for the step that is drawn. SMALL in the place
-of STEP: small steps in a row of one actor are drawn as one.
+DEFINITION STEP bounds if condition of formula | who -> whom | sentence. The formula is the definition itself unless
+`of` names another one. Of several sentences the first counts whose condition holds. What stands in braces is an
+expression of the module, in which primes mean the state after the step. TLC evaluates it for the step that is drawn.
+SMALL in the place of STEP: small steps in a row of one actor are drawn as one. BROKEN is of a property, and says what
+is wrong in the state, or step, that violates it (of a specification: what a deadlock means); the comment over the
+property in the module is the rule. NOTE: what holds at the start. INNER: variables whose changes are not drawn. VIA:
+definitions that are no steps of their own: those that they name are.
 
-    BROKEN bounds if condition | sentence       over a property: what is wrong in the state, or step, that violates it
-    NOTE bounds if condition | sentence         anywhere: what holds at the start
-    INNER variable, variable                    anywhere: variables whose changes are not drawn
-    VIA                                         over a definition that is no step of its own: those that it names are
+    $who = {IF b THEN "backend" ELSE "VACUUM"}
+
+is a piece of text that stands wherever $who does.
 """
 
 from __future__ import annotations
@@ -28,8 +34,7 @@ from pathlib import Path
 from spec.tools.models import ModelError
 
 DEFINITION = re.compile(r"^(?:RECURSIVE )?(\w+)(\(.*?\))? *== *(.*)$")
-MARK = re.compile(r"^ *\\\* (STEP|SMALL|BROKEN|NOTE|INNER|VIA)\b *(.*)$")
-CONTINUED = re.compile(r"^ *\\\* {3,}(.*)$")
+SAID = re.compile(r"(\w+) (STEP|SMALL|BROKEN) (.*)|()(NOTE) (.*)")
 EXTENDS = re.compile(r"^EXTENDS +((?:\w+ *, *\n? *)*\w+)", re.MULTILINE)
 BLOCK = re.compile(r"\(\*.*?\*\)|\\\*[^\n]*", re.DOTALL)
 BOUND = re.compile(r"(\w+) *\\in (.+)", re.DOTALL)
@@ -77,11 +82,11 @@ class Text:
 
 @dataclass(frozen=True)
 class Sentence:
-    """One comment."""
+    """One sentence."""
 
     kind: str
     definition: str
-    """Over which it stands."""
+    """Of which it is."""
     formula: str
     """What must be true of the step; "TRUE" for a property and a note."""
     bounds: tuple[tuple[str, str], ...]
@@ -137,18 +142,18 @@ def split(text: str, by: str) -> list[str]:
 
 
 def sentence(kind: str, text: str, definition: str, parameters: str) -> Sentence:
-    """A comment as it is written, over a definition with these parameters."""
+    """A sentence as it is written, of a definition with these parameters."""
     head, *said = [piece.strip() for piece in f" {text} ".split(" | ")]
     is_step = kind in ("STEP", "SMALL")
     if len(said) != (2 if is_step else 1):
         form = "bounds | who | sentence" if is_step else "bounds | sentence"
-        raise ModelError(f"'{kind} {text}' over {definition} must have the form '{form}'")
+        raise ModelError(f"'{kind} {text}' of {definition} must have the form '{form}'")
     named = definition + parameters if is_step else "TRUE"
     head, _, formula = f" {head} ".partition(" of ")
     bounds, _, condition = head.partition(" if ")
     found = [BOUND.fullmatch(bound) for bound in split(bounds, ",")]
     if not all(found):
-        raise ModelError(f"'{kind} {text}' over {definition}: bounds are written as 'x \\in S, y \\in T'")
+        raise ModelError(f"'{kind} {text}' of {definition}: bounds are written as 'x \\in S, y \\in T'")
     who = said[0].split(" -> ") if len(said) == 2 else []
     texts = tuple(Text.of(each) for each in [*who, said[-1]])
     pairs = tuple((bound[1], bound[2].strip()) for bound in found if bound)
@@ -198,44 +203,59 @@ class Module:
 
 
 def load(path: Path) -> Module:
-    """Reads a module."""
-    module, marks, comment = Module(path), list[list[str]](), ""
+    """Reads a module, and what is said of it."""
+    module, comment, parameters = Module(path), "", dict[str, str]()
     now: Definition | None = None
-    lines = iter(enumerate(module.text.splitlines(), 1))
-    for number, line in lines:
+    for line in module.text.splitlines():
+        if heading := DEFINITION.match(line):
+            now = Definition(heading[1], heading[3], comment)
+            module.definitions[now.name], parameters[now.name] = now, heading[2] or ""
+        elif line.startswith(("(*", "\\*")):
+            now, comment = None, f"{'' if now else comment} {plain(line)}"
+        elif line.strip() and now:
+            now.body += "\n" + line
+        else:
+            now, comment = None, ""
+    story = path.parent / f"{path.parent.name}.story"
+    for number, line in lines_of(story, path.stem) if story.is_file() else ():
         try:
-            if mark := MARK.match(line):
-                marks.append([mark[1], mark[2]])
-            elif marks and (more := CONTINUED.match(line)):
-                marks[-1][1] += " " + more[1]
-            elif heading := DEFINITION.match(line):
-                now = Definition(heading[1], heading[3], comment)
-                module.definitions[now.name] = now
-                keep(module, marks, now.name, heading[2] or "")
-            elif line.startswith(("(*", "\\*")):
-                now, comment = None, f"{'' if now else comment} {plain(line)}"
-            elif line.strip() and now:
-                now.body += "\n" + line
-            else:
-                keep(module, marks, "", "")
-                now, comment = None, ""
+            keep(module, line, parameters)
         except ModelError as error:
-            raise ModelError(f"{path}:{number}: {error}") from error
+            raise ModelError(f"{story}:{number}: {error}") from error
     return module
 
 
-def keep(module: Module, marks: list[list[str]], definition: str, parameters: str) -> None:
-    """Take over the comments that were read, and forget them."""
-    for kind, text in marks:
-        if kind == "INNER":
-            module.inner |= set(re.findall(r"\w+", text))
-        elif kind == "VIA" and definition:
-            module.ways.add(definition)
-        elif kind == "NOTE" or definition:
-            module.sentences.append(sentence(kind, text, definition, parameters))
-        else:
-            raise ModelError(f"'{kind} {text}' stands over no definition")
-    marks.clear()
+def lines_of(story: Path, module: str) -> Iterator[tuple[int, str]]:
+    """What a story says of a module, each with the number of its line."""
+    words: dict[str, str] = {}
+    here = False
+    text = re.sub(r"\n +", lambda match: "\0 ", story.read_text())  # a line that goes on; it counts all the same
+    number = 1
+    for line in text.split("\n"):
+        whole, first = re.sub(r"\$(\w+)", lambda match: words.get(match[1], match[0]), line.replace("\0", "")), number
+        number += 1 + line.count("\0")
+        if meant := re.match(r"(\$\w+) = (.*)", line.replace("\0", "")):
+            words[meant[1][1:]] = meant[2]
+        elif line.startswith("module "):
+            here = line.split()[1] == module
+        elif here and whole.strip() and not line.startswith("\\*"):
+            yield first, whole
+
+
+def keep(module: Module, line: str, parameters: dict[str, str]) -> None:
+    """Take over one line."""
+    kind, _, names = line.partition(" ")
+    if kind in ("INNER", "VIA"):
+        into = module.inner if kind == "INNER" else module.ways
+        into |= set(re.findall(r"\w+", names))
+        return
+    said = SAID.fullmatch(line)
+    if not said:
+        raise ModelError(f"'{line}' is no sentence; write DEFINITION STEP, SMALL or BROKEN, or NOTE")
+    name, kind, text = said[1] or "", said[2] or said[5], said[3] or said[6]
+    if name and name not in parameters:
+        raise ModelError(f"{module.path.name} has no definition {name}")
+    module.sentences.append(sentence(kind, text, name, parameters.get(name, "")))
 
 
 def plain(line: str) -> str:

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: PostgreSQL
 """Recorded traces, as a TLA+ module: TLC here reads no JSON.
 
-A trace is a file spec/STEM/traces/NAME.jsonl: a line of facts about the whole, and then a line an event. NAME is the
+A trace is a file spec/STEM/traces/NAME.jsonl.xz: a line of facts about the whole, then a line an event. NAME is the
 definition in the module, which the head of TraceSTEM.tla explains. [traces] in spec/STEM/models.toml says which fields
 hold XIDs, if any do.
 """
@@ -9,13 +9,26 @@ hold XIDs, if any do.
 from __future__ import annotations
 
 import json
-from collections.abc import Collection
+import lzma
+from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import Any
 
-from spec.tools.models import load
+from spec.tools import models
 
 SIZE, SMALL = 2**32, 2**16
+SUFFIX = ".jsonl.xz"
+
+
+def load(path: Path) -> list[dict[str, Any]]:
+    """The lines of a trace."""
+    return [json.loads(line) for line in lzma.decompress(path.read_bytes()).splitlines()]
+
+
+def save(path: Path, lines: Sequence[dict[str, Any]]) -> None:
+    """Write a trace: its first line says what it is of."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(lzma.compress("".join(json.dumps(line) + "\n" for line in lines).encode()))
 
 
 def small(xid: int) -> int:
@@ -43,20 +56,20 @@ def value(thing: Any, xids: Collection[str], field: str = "", within: str = "") 
 
 def definition(path: Path, xids: Collection[str]) -> str:
     """One trace."""
-    head, *events = (json.loads(line) for line in path.read_text().splitlines())
+    head, *events = load(path)
     rows = ",\n".join(f"    {value(event, xids)}" for event in events)
     fields = "".join(f"{name} |-> {value(item, xids, name)}, " for name, item in head.items())
-    return f"{path.stem} == [{fields}events |-> <<\n{rows}>>]\n"
+    return f"{path.name.removesuffix(SUFFIX)} == [{fields}events |-> <<\n{rows}>>]\n"
 
 
 def generate(spec: Path, build: Path) -> None:
     """Write the module Recorded<Stem> of each stem that has traces, where TLC looks for it."""
     for folder in spec.glob("*/traces"):
         stem = folder.parent.name
-        read = load(folder.parent / "models.toml").traces
+        read = models.load(folder.parent / "models.toml").traces
         xids = read.xids if read else ()
         module = f"Recorded{stem.capitalize()}"
-        body = "\n".join(definition(path, xids) for path in sorted(folder.glob("*.jsonl")))
+        body = "\n".join(definition(path, xids) for path in sorted(folder.glob(f"*{SUFFIX}")))
         into = build / "model" / stem
         into.mkdir(parents=True, exist_ok=True)
         file, text = into / f"{module}.tla", f"---- MODULE {module} ----\n{body}\n====\n"

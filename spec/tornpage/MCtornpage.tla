@@ -10,7 +10,6 @@ mcvars == <<vars, crashes>>
 
 \* So many changes in all, and so many kills, power losses and failures of the control file.
 MCInit == Init /\ crashes = 0
-\* VIA
 MCNext ==
     \/ crashes < Crashes /\ (PowerLoss \/ Kill \/ ControlFails) /\ crashes' = crashes + 1
     \/ next <= Changes /\ Change /\ UNCHANGED crashes
@@ -27,8 +26,6 @@ FourSectors == {1, 2, 3, 4}
 \* Wrong on purpose.
 Never == FALSE
 Always == TRUE
-\* The copy in the area need not be durable before the page is written in place.
-WhileInArea == stage \in {"area", "safe"}
 \* Two changes are the same.
 SameChange == next
 \* A sync of the page that writes nothing.
@@ -42,8 +39,6 @@ AtTheSecond == mem[1].lsn > redo
 \* The redo point is taken when the page has been written.
 AsBefore == redo
 AtTheEnd == Len(wal)
-\* The CRC is of the header alone.
-ByTheHeader(record) == record.epoch # 0
 \* Promised as soon as it was given to the system.
 AsWritten == wrote
 \* The epoch stays.
@@ -75,13 +70,6 @@ KeepsRedo ==
     /\ wal' = <<>> /\ wrote' = 0 /\ flushed' = 0
     /\ stage' = "idle" /\ copy' = Empty /\ redo' = redo /\ checkpoint' = "none"
     /\ UNCHANGED promise
-\* Recovery goes on before the log that it has written again is durable.
-GoesOnUnsynced ==
-    /\ phase = "read"
-    /\ control' = seencontrol
-    /\ logcache' = logcache \union LogAgain(seencontrol.redo + 1, Len(wal))
-    /\ phase' = "logged"
-    /\ UNCHANGED <<memory, pagefile, areafile, disklog, seenlog, seencontrol, promise>>
 
 -----------------------------------------------------------------------------
 \* Denials of states that must be reached.

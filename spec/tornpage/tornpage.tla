@@ -106,8 +106,6 @@ Nothing ==
     /\ wal = <<>> /\ wrote = 0 /\ flushed = 0
     /\ stage = "idle" /\ copy = Empty /\ redo = 0 /\ checkpoint = "none"
 
-\* INNER next, disklog, wrote, stage, seenarea, seenlog, areacache, logcache, seencontrol, copy, history, wal, seen
-\* NOTE | The page has the sectors {Sectors}. It is protected by: {Protection}
 Init ==
     /\ phase = "up" /\ Nothing
     /\ disk = Whole(Empty) /\ seen = disk /\ cache = {}
@@ -120,7 +118,6 @@ Init ==
 \* Rules that broken models replace.
 NeedsImage == mem[1].lsn <= redo
 LogIsDurable == flushed >= mem[1].lsn
-AreaAllowed == ~unsynced
 AreaIsFree == stage = "idle"
 NextChange == next + 1
 PlaceAllowed == stage = "safe"
@@ -140,9 +137,6 @@ ControlAgain == seencontrol
 
 -----------------------------------------------------------------------------
 \* The log.
-\* STEP if wal'[Len(wal')].image | server | changes the page: version {next}, in record {Len(wal')} of the log, which
-\*        has an image of the page. Nothing of it is written yet
-\* STEP | server | changes the page: version {next}, in record {Len(wal')} of the log. Nothing of it is written yet
 Change ==
     /\ phase = "up" /\ stage = "idle" /\ Len(wal) + 1 \in Positions
     /\ LET lsn == Len(wal) + 1
@@ -154,7 +148,6 @@ Change ==
     /\ history' = Append(history, next) /\ next' = NextChange
     /\ UNCHANGED <<phase, unsynced, wrote, flushed, stage, copy, redo, checkpoint, files, acked>>
 
-\* STEP | server -> log | writes the log up to record {Len(wal)}: the kernel has it, the device may not
 WriteLog ==
     /\ phase = "up" /\ wrote < Len(wal)
     /\ wrote' = Len(wal)
@@ -166,7 +159,6 @@ WriteLog ==
 \* A sync makes durable what was written; of what was forgotten it says nothing.
 Synced == [p \in Positions |-> IF p \in logcache THEN seenlog[p] ELSE disklog[p]]
 
-\* STEP | server -> log | syncs the log: up to record {wrote} it is durable
 SyncLog ==
     /\ phase = "up" /\ flushed < wrote
     /\ flushed' = wrote
@@ -175,7 +167,6 @@ SyncLog ==
                    controlfile, promise>>
 
 \* A flush returns: all changes up to there are promised. History starts at the first position of the log.
-\* STEP | server | promises the client all changes up to record {acked'}
 Acknowledge ==
     /\ phase = "up" /\ acked < AckedBy
     /\ acked' = AckedBy
@@ -186,15 +177,13 @@ Acknowledge ==
 Writing == phase \in {"up", "replayed"}
 Dirty == first # 0
 
-\* STEP | server -> area | writes a copy of the page, version {mem[1].v}, to the area
 WriteArea ==
-    /\ Writing /\ Protection = "double" /\ AreaIsFree /\ Dirty /\ LogIsDurable /\ AreaAllowed
+    /\ Writing /\ Protection = "double" /\ AreaIsFree /\ Dirty /\ LogIsDurable /\ ~unsynced
     /\ areacache' = areacache \union {mem[1]} /\ seenarea' = Whole(mem[1])
     /\ copy' = mem[1] /\ stage' = "area"
     /\ UNCHANGED <<phase, mem, first, unsynced, wal, wrote, flushed, redo, checkpoint, pagefile, area, logfile,
                    controlfile, promise>>
 
-\* STEP | server -> area | syncs the area: the copy is durable
 SyncArea ==
     /\ Writing /\ stage = "area"
     /\ area' = IF areacache = {} THEN area ELSE seenarea
@@ -207,7 +196,6 @@ InPlace(content) ==
     /\ first' = IF content = mem[1] THEN 0 ELSE first
     /\ unsynced' = TRUE
 
-\* STEP | server -> page file | writes the page in place, version {seen'[1].v}: the kernel has it, the device may not
 WriteInPlace ==
     /\ Writing
     /\ IF Protection = "double"
@@ -215,7 +203,6 @@ WriteInPlace ==
        ELSE Dirty /\ LogIsDurable /\ InPlace(mem[1]) /\ stage' = stage
     /\ UNCHANGED <<phase, mem, wal, wrote, flushed, copy, redo, checkpoint, disk, areafile, logfile, controlfile, promise>>
 
-\* STEP | server -> page file | syncs the page file: the page is durable
 SyncPage ==
     /\ Writing /\ unsynced /\ stage = "idle"
     /\ disk' = IF cache = {} THEN disk ELSE seen
@@ -225,20 +212,16 @@ SyncPage ==
 
 -----------------------------------------------------------------------------
 \* A checkpoint: the redo point, then the page if it was changed before that, then the control file.
-\* STEP | checkpointer | begins a checkpoint: recovery is to begin after record {redo'}
 BeginCheckpoint ==
     /\ phase = "up" /\ checkpoint = "none" /\ Len(wal) > seencontrol.redo
     /\ redo' = RedoAtBegin /\ checkpoint' = "begun"
     /\ UNCHANGED <<phase, mem, first, unsynced, wal, wrote, flushed, stage, copy, files, promise>>
 
-\* SMALL | checkpointer | sees that the page has been written
 PageWritten ==
     /\ phase = "up" /\ checkpoint = "begun" /\ stage = "idle" /\ WrittenUpTo(redo)
     /\ checkpoint' = "written"
     /\ UNCHANGED <<phase, mem, first, unsynced, wal, wrote, flushed, stage, copy, redo, files, promise>>
 
-\* STEP | checkpointer -> control file | ends the checkpoint: the control file says that recovery begins after record
-\*        {control'.redo}
 EndCheckpoint ==
     /\ phase = "up" /\ checkpoint = "written" /\ PageIsDurable
     /\ control' = [seencontrol EXCEPT !.redo = RedoAtEnd] /\ seencontrol' = control'
@@ -269,8 +252,6 @@ MemoryLost ==
     /\ stage' = "idle" /\ copy' = Empty /\ redo' = 0 /\ checkpoint' = "none"
     /\ UNCHANGED promise
 
-\* STEP | power loss -> page file | memory is gone. Of what was not synced each sector may have been written or not.
-\*        The page's versions on the device, by sector: {[s \in Sectors |-> disk'[s].v]}
 PowerLoss ==
     /\ MemoryLost
     /\ disk' \in After(disk, cache, Tearing) /\ cache' = {} /\ seen' = disk'
@@ -279,14 +260,11 @@ PowerLoss ==
     /\ seencontrol' = control /\ UNCHANGED control
 
 \* The process ends; the files are read as they were written. So it is where a sync fails.
-\* STEP | kill -> server | the process ends. The files stay as they were written
 Kill ==
     /\ phase # "down" /\ MemoryLost
     /\ UNCHANGED files
 
 \* The control file's sync fails: the new one is read, and not durable.
-\* STEP | kernel -> control file | a sync of the control file fails, and the server stops. It reads as written, and
-\*        is not durable
 ControlFails ==
     /\ \/ phase = "up" /\ checkpoint = "written" /\ PageIsDurable
           /\ seencontrol' = [seencontrol EXCEPT !.redo = RedoAtEnd]
@@ -296,8 +274,6 @@ ControlFails ==
     /\ UNCHANGED <<pagefile, areafile, logfile, control>>
 
 \* A sync has failed, or the kernel's own write of what an ended process has left: pages are marked as clean.
-\* STEP | kernel | takes for clean what it could not write: it will not be written again. The page's versions on the
-\*        device, by sector: {[s \in Sectors |-> disk'[s].v]}
 Forget ==
     /\ phase = "down"
     /\ \/ /\ cache # {} /\ cache' = {} /\ disk' \in After(disk, cache, Tearing)
@@ -309,8 +285,6 @@ Forget ==
     /\ UNCHANGED <<phase, memory, controlfile, promise>>
 
 \* What was forgotten is read from the device again.
-\* STEP | kernel | drops what counts as clean from its cache: it is read from the device again. The page's versions
-\*        as read, by sector: {[s \in Sectors |-> seen'[s].v]}
 Evict ==
     /\ phase = "down"
     /\ \/ /\ cache = {} /\ seen # disk
@@ -345,8 +319,6 @@ RECURSIVE EndFrom(_)
 EndFrom(p) == IF Replayable(p) THEN EndFrom(p + 1) ELSE p - 1
 
 \* All files are read, and nothing is written. The area gives the page back, if it holds it whole.
-\* STEP | server | starts again, reads all files, and replays the log from record {seencontrol.redo + 1} to
-\*        {Len(wal')}. The page's versions, by sector: {[s \in Sectors |-> mem'[s].v]}
 Read ==
     /\ phase = "down"
     /\ LET end == EndFrom(seencontrol.redo + 1)
@@ -362,7 +334,6 @@ Read ==
     /\ UNCHANGED <<stage, checkpoint, files, promise>>
 
 \* What was read need not be durable: it is written again. The control file, then the log, before any page.
-\* SMALL | server -> log | writes the log that it has read once more
 WriteLogAgain ==
     /\ phase = "read"
     /\ control' = ControlAgain
@@ -370,7 +341,6 @@ WriteLogAgain ==
     /\ phase' = "again"
     /\ UNCHANGED <<memory, pagefile, areafile, disklog, seenlog, seencontrol, promise>>
 
-\* SMALL | server -> log | syncs it
 SyncLogAgain ==
     /\ phase = "again"
     /\ disklog' = Synced /\ logcache' = {}
@@ -378,7 +348,6 @@ SyncLogAgain ==
     /\ UNCHANGED <<memory, pagefile, areafile, seenlog, controlfile, promise>>
 
 \* The area as it was read, then its page: so the area can be used again.
-\* SMALL | server -> area | writes the copy in the area once more, if there is one
 WriteAreaAgain ==
     /\ phase = "logged"
     /\ IF copy # Empty
@@ -392,7 +361,6 @@ WriteAreaAgain ==
                    promise>>
 
 \* The log is a ring. The mark with which the new epoch begins may go over what lies before the redo point that was read.
-\* SMALL | server -> log | writes over the records of before the redo point: {1..seencontrol.redo}
 Recycle ==
     LET gone == {p \in Positions : p <= seencontrol.redo} IN
     /\ phase = "replayed" /\ stage = "idle" /\ PageIsDurable /\ ~Dirty
@@ -403,7 +371,6 @@ Recycle ==
     /\ UNCHANGED <<phase, memory, pagefile, areafile, controlfile, promise>>
 
 \* Once the page is durable, a new epoch begins. The changes that were lost are none of its history.
-\* STEP | server -> control file | ends the recovery, and serves clients again
 EndRecovery ==
     /\ phase = "replayed" /\ stage = "idle" /\ PageIsDurable /\ ~Dirty
     /\ control' = [redo |-> redo, epoch |-> NextEpoch] /\ seencontrol' = control'
@@ -423,27 +390,20 @@ Spec == Init /\ [][Next]_vars
 -----------------------------------------------------------------------------
 Recovered == phase \in {"read", "again", "logged", "replayed", "up"}
 \* What recovery has found is no mixture of two states.
-\* BROKEN | The page is a mixture. Its versions, by sector: {[s \in Sectors |-> mem[s].v]}
 NoMixture == Recovered => IsWhole(mem)
 \* It is a state that the page had, the last one or an earlier one; not one of a life before that was given up.
-\* BROKEN | The page has version {mem[1].v} and LSN {mem[1].lsn}. It never had this: its versions were {history}
 WasThere ==
     phase = "read" => \/ mem[1] = Empty
                       \/ mem[1].lsn \in 1..Len(history) /\ mem[1].v = history[mem[1].lsn]
 \* It is not newer than the end of the log: recovery would refuse it as AHEAD.
-\* BROKEN | The page has LSN {mem[1].lsn}, and the log ends at {Len(wal)}
 NotAhead == phase = "read" => mem[1].lsn <= Len(wal)
 \* It has all that was promised.
-\* BROKEN | All up to record {acked} was promised, and the page has only what lies up to record {mem[1].lsn}
 DurableSurvives == Recovered => acked = 0 \/ mem[1].lsn >= acked
 \* Once a change was promised its record is durable, or a page that contains it.
-\* BROKEN p \in 1..acked if ~(p <= control.redo \/ disklog[p].payload /\ disklog[p].v = history[p]) | Record {p} was
-\*        promised, and is not durable
 AckedIsDurable ==
     phase = "up" => \A p \in 1..acked : \/ p <= control.redo
                                         \/ disklog[p].payload /\ disklog[p].v = history[p]
 \* What was written back and synced is durable: the device's page is that in memory.
-\* BROKEN | The page was synced, and the device has other versions, by sector: {[s \in Sectors |-> disk[s].v]}
 SyncedIsDurable == phase = "up" /\ first = 0 /\ ~unsynced => disk = mem
 \* No page is ahead of the durable log, wherever it was written.
 LogFirst ==

@@ -11,28 +11,21 @@
 (*                                                                         *)
 (* How to break it: raise Span by one (Asymmetric fails at distance Half), *)
 (* or leave out those pairs and let three XIDs stand a third of the ring   *)
-(* apart (Transitive fails); or put a definition of XidMutants in the      *)
+(* apart (Transitive fails); or put a wrong definition of MCXid in the     *)
 (* place of the right one.                                                 *)
 (***************************************************************************)
 EXTENDS Xid, FiniteSets
 
 CONSTANTS
-    \* @type: Int;
     Span,           \* the three XIDs lie in one arc so long
-    \* @type: Bool;
     WithOpposite,   \* may two of them stand at distance Half?
-    \* @type: Set(Int);
     Epochs          \* what the next FullTransactionId's epoch may be; above 0
 
 VARIABLES
-    \* @type: Int;
     x,
-    \* @type: Int;
     y,
-    \* @type: Int;
     z
 
-\* @type: () => <<Int, Int, Int>>;
 vars == <<x, y, z>>
 
 Opposite(a, b) == IsNormal(a) /\ IsNormal(b) /\ (a - b) % Size = Half
@@ -48,20 +41,14 @@ Stay == UNCHANGED vars
 Next == Stay
 Spec == Init /\ [][Next]_vars
 
-\* NOTE | XIDs go round a ring of {Size}; the normal ones begin with {FirstNormal}. Three are chosen, x, y and z: {x},
-\*        {y} and {z}
 TypeOK == {x, y, z} \subseteq 0..(Size - 1)
 
 -----------------------------------------------------------------------------
 (* A strict total order. *)
 
-\* BROKEN | {x} precedes itself
 Irreflexive == ~Precedes(x, x)
-\* BROKEN | {x} precedes {y}, and {y} precedes {x}
 Asymmetric  == ~(Precedes(x, y) /\ Precedes(y, x))
-\* BROKEN | {x} precedes {y}, and {y} precedes {z}; but {x} does not precede {z}
 Transitive  == Precedes(x, y) /\ Precedes(y, z) => Precedes(x, z)
-\* BROKEN | {x} does not precede {y}, nor {y} {x}, and they are not the same
 Total       == x = y \/ Precedes(x, y) \/ Precedes(y, x)
 
 (* The other comparisons are what their names say. *)
@@ -70,7 +57,6 @@ OrEqualsIsNegation ==
     /\ PrecedesOrEquals(x, y) <=> ~Follows(x, y)
     /\ FollowsOrEquals(x, y) <=> ~Precedes(x, y)
 
-\* BROKEN | {x} is permanent and {y} is normal, and {x} does not come first
 PermanentFirst == ~IsNormal(x) /\ IsNormal(y) => Precedes(x, y) /\ ~Precedes(y, x)
 
 (* Advance and Retreat stay on the normal XIDs, undo each other, and move  *)

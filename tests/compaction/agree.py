@@ -9,11 +9,11 @@ from pgquern import PgquernError, compaction
 
 from ref.compaction import Order, page_repair_fragmentation
 from ref.page import BLCKSZ, SIZE_OF_LINE_POINTER, SIZE_OF_PAGE_HEADER, ErrorCode, Header, PageError, line_pointers
-from tests import guarded
+from tests.common import guard_pages
 
 ORDERS = {compaction.Order.OFFSET: Order.OFFSET, compaction.Order.ITEM: Order.ITEM}
 VARIANTS = [variant for variant in compaction.variants() if variant.supported]
-GUARDED = guarded.page(bytes(BLCKSZ))
+GUARDED = guard_pages.page(bytes(BLCKSZ))
 
 
 class Outcome(NamedTuple):

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: PostgreSQL
-"""A sound call of each entry point of the binding; see tests/entry_points.py."""
+"""A sound call of each entry point of the binding; see tests/common/entry_points.py."""
 
 import struct
 from collections.abc import Callable
 
 from pgquern.compaction import BLCKSZ, batch, dispatched, page_repair_fragmentation, variants
 
-from tests.entry_points import Call
+from tests.common.entry_points import Call
 
 
 def page() -> bytearray:

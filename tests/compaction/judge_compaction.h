@@ -4,6 +4,7 @@
 
 #include <stdio.h>
 
+#define ANY_BYTES 0 /* the page */
 enum { LENT_MOST = 1, PAGE_SIZE = 8192, HEADER = 24, MOST_TUPLES = 291, NORMAL = 1, REDIRECT = 2, DEAD = 3 };
 static unsigned long repaired, refused_calls[16];
 

@@ -12,10 +12,10 @@ from typing import NamedTuple
 import _pgquern
 import pytest
 
+from tests.common.extraction import FOLDER
+from tests.common.operations import BUILT, EMULATOR
 from tests.compaction.strategies import edge_page, random_edge
 from tests.compaction.test_extracted import PROGRAM, PROVED
-from tests.extracted import FOLDER
-from tests.operations import BUILT, EMULATOR
 from tests.page.build import page_of
 from tests.page.shapes import random_shape
 

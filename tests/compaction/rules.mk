@@ -22,12 +22,12 @@ $(TRACED)/compaction: tests/compaction/traced.c $(TRACED_PLAIN) $(TRACED_VECTORS
 
 SCANNED := $(TRACED)/scanned $(BUILD)/oracle/compaction_scan $(if $(filter neon,$(LEVELS)),$(TRACED)/scanned_neon) \
              $(if $(filter avx%,$(LEVELS)),$(TRACED)/scanned_avx2 $(TRACED)/scanned_avx512 $(TRACED)/moved_avx512 $(BUILD)/oracle/compaction_moves)
-# These `make test-cross` builds for the other machine.
+# These `make test CROSS=aarch64` builds for the other machine.
 EMULATED_compaction := compaction scanned_neon
 
 # Before all tests begin: make would start this folder, which takes long, last.
 test-python: $(if $(filter-out compaction,$(STEM)),,$(TRACED)/compaction $(SCANNED))
-test-python-compaction mutants-drivers mutants-all mutants-all-sample: $(TRACED)/compaction
+test-python-compaction changes: $(TRACED)/compaction
 
 # The scans of `scalar`, of `avx2`, of `avx512` and of `neon` by themselves: scanned*.c. They include the kernel, so CHANGED, TRACED
 # and CROSS are as above.
@@ -51,4 +51,4 @@ $(TRACED)/moved_avx512.h: csrc/compaction/avx512vbmi2.c
 $(TRACED)/moved_avx512: tests/compaction/moved_avx512.c $(TRACED)/moved_avx512.h tests/compaction/scanned.h $(KERNEL_HEADERS) $(BUILD)/lib/libpgquern.a $(SETUP)/c.stamp
 	@gcc $(CHANGED:%=-w -I%) $(CFLAGS_KERNEL) -I$(TRACED) $(call isa_flags,csrc/compaction/avx512vbmi2.c) $< $(BUILD)/lib/libpgquern.a -o $@
 
-test-python-compaction mutants-drivers mutants-all mutants-all-sample: $(SCANNED)
+test-python-compaction changes: $(SCANNED)

@@ -14,12 +14,12 @@ from random import Random
 import _pgquern
 
 from ref.page import BLCKSZ
+from tests.common.extraction import program
+from tests.common.tally import tally
 from tests.compaction import choices
 from tests.compaction.operations import TRACED, command, pages
-from tests.extracted import program
 from tests.page.build import page_of
 from tests.page.shapes import random_shape
-from tests.tally import tally
 
 SCANS = {"scalar": 22, "avx2": 23, "avx512": 24, "moves": 25, "neon": 26}
 """The extracted programs' answers that are scans, and what avx512 does with its scans."""

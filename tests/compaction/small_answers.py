@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 
 from ref.compaction import Order
 from ref.page import BLCKSZ, SIZE_OF_LINE_POINTER, SIZE_OF_PAGE_HEADER, ErrorCode, LinePointer
+from tests.common.tally import tally
 from tests.compaction.agree import ORDERS, VARIANTS, oracle
 from tests.compaction.small_pages import CHUNK, UNSOUND, Area, Domain, Words
-from tests.tally import tally
 
 STRIDE = BLCKSZ + 64  # so that equal places of different pages don't fall into the same cache sets
 ARRAY = SIZE_OF_PAGE_HEADER // SIZE_OF_LINE_POINTER  # the line pointer array starts at this word of the page

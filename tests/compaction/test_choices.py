@@ -12,11 +12,11 @@ import pytest
 from _pytest.mark import ParameterSet
 from pgquern import compaction
 
+from tests.common.tally import tally
+from tests.common.variants import every_variant
 from tests.compaction import choices
 from tests.compaction.operations import MOVE, PLANS, RESTORE, SAVE, TRACED_NUMBER, Plan, pages, plans, proved, traced
 from tests.compaction.test_extracted import PROGRAM, PROVED
-from tests.every_variant import every_variant
-from tests.tally import tally
 
 Access = tuple[int, int]
 """Where it begins, and how many bytes it has."""

@@ -14,11 +14,11 @@ import pytest
 
 from ref.compaction import Order
 from ref.page import BLCKSZ
+from tests.common.extraction import program
+from tests.common.tally import tally
 from tests.compaction.agree import Outcome, assert_agreement, difference, expected
-from tests.extracted import program
 from tests.page.build import page_of
 from tests.page.shapes import random_shape
-from tests.tally import tally
 
 PROGRAM = program("compaction")
 PROVED = {

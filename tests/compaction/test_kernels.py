@@ -22,13 +22,13 @@ from ref.page import (
     PageError,
     build,
 )
+from tests.common.tally import tally
+from tests.common.variants import every_variant
 from tests.compaction.agree import VARIANTS, assert_agreement, kernel, oracle
 from tests.compaction.corners import corners
 from tests.compaction.pages import EXAMPLE, contents, normal, stored
-from tests.every_variant import every_variant
 from tests.page.build import page_of
 from tests.page.shapes import Shape, random_shape, shapes, similar_shapes, slotted_shapes
-from tests.tally import tally
 
 each_variant = pytest.mark.parametrize("variant", every_variant(compaction.variants()))
 

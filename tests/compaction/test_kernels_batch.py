@@ -12,11 +12,11 @@ from _pgquern import ffi, lib
 from pgquern import compaction
 
 from ref.page import BLCKSZ, LP_NORMAL, LP_REDIRECT, MAX_HEAP_TUPLES_PER_PAGE, UNUSED, ErrorCode, LinePointer, build
-from tests import guarded
+from tests.common import guard_pages
+from tests.common.tally import tally
 from tests.compaction.agree import ORDERS, Outcome, kernel, oracle
 from tests.page.build import page_of
 from tests.page.shapes import MAX_LINE_POINTERS, random_shape
-from tests.tally import tally
 
 NAMES = [variant.name for variant in compaction.variants()]
 UNTOUCHED = (77, 77)  # no status of any page
@@ -59,7 +59,7 @@ def test_the_batch_returns_the_number_of_refused_pages(variant: str | None, n: i
     """Each page lies between two memory pages that cannot be touched; some entries are NULL."""
     run = batch_of(variant)
     pages = pages_of(n)
-    buffers = [None if i % 7 == 3 else guarded.page(page) for i, page in enumerate(pages)]
+    buffers = [None if i % 7 == 3 else guard_pages.page(page) for i, page in enumerate(pages)]
     singles = [kernel(page, variant, truncate=True) for page in pages]
     expected = [
         (int(ErrorCode.NULL), 0) if b is None else (single.code, single.at)
@@ -79,7 +79,7 @@ def test_a_batch_of_adjacent_pages_stays_within_them(variant: str | None) -> Non
     """Adjacent pages, as in a relation's file, are prefetched in another way."""
     run = batch_of(variant)
     pages = pages_of(60)
-    memory = guarded.page(b"".join(pages))
+    memory = guard_pages.page(b"".join(pages))
     first = ffi.cast("char *", ffi.from_buffer(memory))
     status = statuses(len(pages))
     run(ffi.new("void *[]", [first + BLCKSZ * i for i in range(len(pages))]), len(pages), False, status)

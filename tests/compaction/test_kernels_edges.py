@@ -9,9 +9,9 @@ import pytest
 from hypothesis import event, given
 from hypothesis import strategies as st
 
+from tests.common.tally import tally
 from tests.compaction.agree import assert_agreement
 from tests.compaction.strategies import CLASSES, LIMITS, Edge, classes, edge_page, edges, random_edge
-from tests.tally import tally
 
 
 @given(edges(), st.sampled_from([1, 8, 32]))

@@ -23,9 +23,9 @@ from ref.page import (
     build,
     maxalign,
 )
+from tests.common.tally import tally
 from tests.compaction.agree import assert_agreement, oracle
 from tests.compaction.pages import normal
-from tests.tally import tally
 
 
 @pytest.mark.exhaustive

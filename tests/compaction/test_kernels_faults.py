@@ -23,9 +23,11 @@ from ref.page import (
     LinePointer,
     build,
 )
+from tests.common.tally import tally
 from tests.compaction.agree import Outcome, assert_agreement, oracle
 from tests.compaction.pages import normal
-from tests.tally import tally
+
+pytestmark = pytest.mark.claim4
 
 SPECIAL = BLCKSZ - 16
 LENGTH = 16

@@ -25,8 +25,8 @@ from ref.page import (
     maxalign,
     tuple_bytes,
 )
+from tests.common.tally import tally
 from tests.compaction.agree import ORDERS, VARIANTS
-from tests.tally import tally
 
 
 def with_line_pointers(page: bytes, changes: dict[int, LinePointer]) -> bytes:

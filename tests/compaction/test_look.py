@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: PostgreSQL
-"""`make look`: what it says of a heap's file, of damaged pages, and of files that are no heap."""
+"""`pgquern look`: what it says of a heap's file, of damaged pages, and of files that are no heap."""
 
 import json
 import os
@@ -77,7 +77,7 @@ def test_each_page_is_as_the_oracle_compacts_it(tmp_path: Path, major: int) -> N
 
 
 def test_the_command_leaves_the_file_as_it_is(tmp_path: Path) -> None:
-    """As `make look` runs it."""
+    """As `pgquern look` runs it."""
     path = write(tmp_path, [*sound_pages(), bytes(SIZE)])
     path.chmod(0o400)
     before = path.read_bytes()
@@ -110,7 +110,7 @@ def test_a_page_that_the_kernel_refuses_is_listed_with_its_reason(tmp_path: Path
     assert "block 131081 is refused: " in said
     assert "block 131083 is refused: " in said
     assert "4 refused" in said
-    assert "make check-pages" in said
+    assert "pgquern check-pages" in said
     assert {line["block"] - 131072 for line in found(path)["page"] if line["free_before"] == line["tuples"] == 0} >= {
         5, 7, 9, 11
     }  # fmt: skip
@@ -124,7 +124,7 @@ def test_a_page_that_cannot_be_drawn_is_told_before_the_file_is_read(
     refused = sound_pages(1)[0][:12] + (9000).to_bytes(2, "little") + bytes(SIZE - 14)
     path = write(tmp_path, [*sound_pages(3), bytes(SIZE), refused])
     monkeypatch.setattr(look, "columns", lambda *_: pytest.fail("it reads the whole file"))
-    for page, says in (("3", "is new"), ("4", "cannot be drawn"), ("5", "has the blocks 0 to 4"), ("-1", "PAGE=-1")):
+    for page, says in (("3", "is new"), ("4", "cannot be drawn"), ("5", "has the blocks 0 to 4"), ("-1", "--page -1")):
         status, said = looked(path, "--page", page)
         assert (status, says in said) == (2, True), said
 
@@ -135,7 +135,7 @@ def test_the_page_to_draw(tmp_path: Path) -> None:
     gains = [line["free_after"] - line["free_before"] for line in said["page"]]
     assert gains[said["drawn"]] == max(gains)
     assert found(path, "--page", "3")["drawn"] == 3
-    for page, words in {"21": "has the blocks 0 to 20: PAGE=21 is none", "20": "block 20 is new (all zero)"}.items():
+    for page, words in {"21": "has the blocks 0 to 20: --page 21 is none", "20": "block 20 is new (all zero)"}.items():
         status, text = looked(path, "--page", page)
         assert (status, words in text) == (2, True), text
 
@@ -156,7 +156,7 @@ def test_files_that_are_no_heap(tmp_path: Path) -> None:
     noise = tmp_path / "99"
     noise.write_bytes(b"\xaa" * 3 * SIZE)
     files: dict[Path | str, str] = {
-        "": "say which file: make look FILE=",
+        "": "say which file: pgquern look /",
         tmp_path / "none": "there is no such file",
         tmp_path: "this is a directory",
         sixteen: "pages of 16384 bytes: the kernels compact pages of 8192",

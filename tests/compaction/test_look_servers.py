@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: PostgreSQL
-"""`make look` on the files of real servers: what it foresees is what the server then does."""
+"""`pgquern look` on the files of real servers: what it foresees is what the server then does."""
 
 from collections.abc import Iterator
 from pathlib import Path

@@ -11,12 +11,12 @@ import pytest
 from pgquern import compaction
 
 from ref.page import BLCKSZ
+from tests.common.extraction import program
+from tests.common.tally import tally
+from tests.common.variants import every_variant
 from tests.compaction import choices
 from tests.compaction.scans import scanner, scans
 from tests.compaction.test_scans_avx512 import all_pages
-from tests.every_variant import every_variant
-from tests.extracted import program
-from tests.tally import tally
 
 PROVED = program("compaction_moves")
 WAYS = (

@@ -12,6 +12,7 @@ from itertools import combinations
 
 import pytest
 
+from tests.common.tally import tally
 from tests.compaction.operations import (
     HEADER_STORES,
     MOVE,
@@ -25,7 +26,6 @@ from tests.compaction.operations import (
     traced,
 )
 from tests.compaction.test_extracted import PROVED
-from tests.tally import tally
 
 
 @pytest.mark.parametrize("truncate", [False, True])

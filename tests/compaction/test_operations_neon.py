@@ -3,7 +3,7 @@
 
 Its copies are traced as scalar's are: where from, where to, how many bytes, in their order. Of registers it is known
 where each is loaded and where each is stored, and in which order: Choice.v and Algorithms.v of proofs/compaction/ have
-each of these, too. `make test-cross` runs these tests where this CPU is another: qemu runs C.
+each of these, too. `make test CROSS=aarch64` runs these tests where this CPU is another: qemu runs C.
 """
 
 import re
@@ -18,6 +18,8 @@ import pytest
 from pgquern import compaction
 
 from ref.page import BLCKSZ, SIZE_OF_LINE_POINTER, SIZE_OF_PAGE_HEADER
+from tests.common.operations import TOP, change, make_changed, skip_unless_run
+from tests.common.tally import tally
 from tests.compaction import choices
 from tests.compaction.operations import (
     PLANS,
@@ -33,8 +35,6 @@ from tests.compaction.operations import (
 )
 from tests.compaction.scans import crafted, line_pointer
 from tests.compaction.test_extracted import PROGRAM, PROVED
-from tests.operations import TOP, change, make_changed, skip_unless_run
-from tests.tally import tally
 
 HERE = {variant.name for variant in compaction.variants() if variant.supported}
 WAYS = ["runs", "slide by pairs", "windows of 32", "windows of 64", "windows of 256", "slots", "each exactly"]

@@ -27,12 +27,12 @@ from ref.page import (
     check,
     line_pointers,
 )
+from tests.common.tally import tally
 from tests.compaction.agree import oracle
 from tests.compaction.corners import CORNERS, corners
 from tests.compaction.pages import EXAMPLE, contents, normal, stored
 from tests.page.build import page_of
 from tests.page.shapes import MAX_LINE_POINTERS, Shape, random_shape, shapes
-from tests.tally import tally
 
 # ---- the oracle, by hand ---------------------------------------------------------------------------------------------
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: PostgreSQL
-"""That the sanitizers are on when `make test-asan` says so: the control of that run."""
+"""That the sanitizers are on when `make test ONLY=asan` says so: the control of that run."""
 
 import os
 import subprocess
@@ -10,10 +10,10 @@ import _pgquern
 import pytest
 from pgquern import compaction
 
-from tests.every_variant import every_variant
+from tests.common.variants import every_variant
 
 pytestmark = pytest.mark.skipif(
-    os.environ.get("PGQUERN_PROFILE") != "asan", reason="only under the sanitizers: make test-asan"
+    os.environ.get("PGQUERN_PROFILE") != "asan", reason="only under the sanitizers: make test ONLY=asan"
 )
 
 # A page cut short: the header promises 2042 line pointers where 40 bytes are.

@@ -10,10 +10,10 @@ from itertools import chain
 
 import pytest
 
+from tests.common.tally import tally
 from tests.compaction.operations import PLANS, TRACED_NUMBER, plans, traced
 from tests.compaction.scans import inputs, scanner, scans
 from tests.compaction.test_extracted import PROGRAM
-from tests.tally import tally
 
 ALL_OF_SCALAR = 21
 NAMES = ("nkept", "nitems", "nused", "ngaps", "total", "lengths", "refused", "unsorted", "changed")

@@ -9,8 +9,8 @@ compared farther than the scan has filled them: what its last vectors store ther
 import pytest
 from pgquern import compaction
 
+from tests.common.variants import every_variant
 from tests.compaction.scans import hold_against_proof, inputs_of
-from tests.every_variant import every_variant
 
 NAMES = (
     "nitems", "nused", "nline_left", "total", "longest", "ngaps", "first", "out_of_bounds", "unsorted", "overlapping",

@@ -11,8 +11,8 @@ from random import Random
 import pytest
 from pgquern import compaction
 
+from tests.common.variants import every_variant
 from tests.compaction.scans import hold_against_proof, inputs_of, of_steps
-from tests.every_variant import every_variant
 
 NAMES = (
     "nitems", "nused", "nline_left", "total", "new_upper", "longest", "shortest", "ngaps", "first", "out_of_bounds",

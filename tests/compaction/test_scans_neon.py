@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 from pgquern import compaction
 
+from tests.common.operations import change, make_changed, skip_unless_run
 from tests.compaction.scans import PROVED, hold_against_proof, inputs_of, scans
-from tests.operations import change, make_changed, skip_unless_run
 
 HERE = {variant.name for variant in compaction.variants() if variant.supported}
 NAMES = (

@@ -20,15 +20,15 @@ import pytest
 
 from ref import page as rp
 from ref.compaction import VERSIONS, Order, Version, page_repair_fragmentation
+from tests.common.tally import tally
 from tests.compaction import picture
 from tests.compaction.heap import TABLES, Pruned, pruned_pages, settled
 from tests.compaction.prb import REPORTS, Prb, UnsafePageError, require_safe
 from tests.page.build import page_of
 from tests.page.shapes import random_shape
 from tests.postgres.server import BUILDS, DEBIAN, EMBEDDED, Build, Server, extension
-from tests.tally import tally
 
-pytestmark = pytest.mark.servers
+pytestmark = [pytest.mark.servers, pytest.mark.claim3]
 
 RANDOM_PAGES = 20_000 if os.environ.get("PGQUERN_PROFILE") == "deep" else 2000
 REFUSED_PAGES = 100

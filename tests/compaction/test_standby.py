@@ -17,10 +17,10 @@ import psycopg
 import pytest
 
 from ref import page as rp
+from tests.common.tally import tally
+from tests.common.variants import every_variant
 from tests.compaction.preload import calls, use_kernel
-from tests.every_variant import every_variant
 from tests.postgres.server import DEBIAN, EMBEDDED, HANG_SECONDS, Build, Server, ServerError, extension
-from tests.tally import tally
 
 pytestmark = pytest.mark.servers
 

@@ -34,7 +34,7 @@ endif
 # Where its packages can't be installed the runner says so, and each step is SKIPPED by name. EXAMPLES=whole: changed kernels,
 # too, which do something else to memory.
 .PHONY: test-cross
-test-cross: $(SETUP)/python.stamp ##layer kernels for aarch64 under qemu: random inputs, worlds, threads, Python tests; STEM= narrows (some minutes)
+test-cross: $(SETUP)/python.stamp
 	@if $(MAKE) -s $(SETUP)/cross.stamp CROSS=; then \
 	  $(MAKE) --jobs=$$(nproc) CROSS=$(OTHER_MACHINE) cross-programs && $(MAKE) --jobs=$$(nproc) CROSS=$(THIS_MACHINE) worlds \
 	  && $(MAKE) --jobs=$$(nproc) CROSS= $(BUILD)/ffi/$(FFI) $(BUILD)/instructions/cpu $(EXTRACTED); fi
@@ -42,6 +42,6 @@ test-cross: $(SETUP)/python.stamp ##layer kernels for aarch64 under qemu: random
 
 # As above, what can't run is SKIPPED by name.
 .PHONY: icount-cross
-icount-cross: $(SETUP)/python.stamp ##layer instructions of kernels for aarch64 under qemu, against upstream's; below a floor fails; STEM= narrows (a minute)
+icount-cross: $(SETUP)/python.stamp
 	@if $(MAKE) -s $(SETUP)/cross.stamp CROSS=; then $(MAKE) CROSS=$(OTHER_MACHINE) icount-programs; fi
 	@$(PY) -m bench.icount.emulated $(OTHER_MACHINE) --stem '$(STEM)'

@@ -4,7 +4,7 @@
 from pathlib import Path
 
 from ref.datfrozenxid import Pair, Row
-from tests.commands import Inputs
+from tests.common.commands import Inputs
 from tests.datfrozenxid.test_frozen import listings
 
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: PostgreSQL
-"""All arrays that these tests hand to kernels are guarded: see tests/guarded.py."""
+"""All arrays that these tests hand to kernels are guarded: see tests/common/guard_pages.py."""
 
 from pgquern import datfrozenxid
 
-from tests import guarded
+from tests.common import guard_pages
 
-datfrozenxid.new_array = guarded.Arrays().new
+datfrozenxid.new_array = guard_pages.Arrays().new

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: PostgreSQL
-"""A sound call of each entry point of the binding; see tests/entry_points.py."""
+"""A sound call of each entry point of the binding; see tests/common/entry_points.py."""
 
 from collections.abc import Callable
 
 from pgquern.datfrozenxid import min_frozen, min_frozen_strided, need_update, variants
 
-from tests.entry_points import Call
+from tests.common.entry_points import Call
 
 CALLS: dict[str, Callable[[], Call]] = {
     "variants": lambda: Call(variants, ("min_frozen",)),

@@ -16,9 +16,9 @@ from pgquern.datfrozenxid import variants
 from ref import datfrozenxid as ref
 from ref.datfrozenxid import FutureError, Ids, Pair, Row
 from ref.xid import XID
+from tests.common.extraction import agree, program
+from tests.common.tally import tally
 from tests.datfrozenxid.strategies import CORNERS, HALF, HELD, MULTIXACTS, OTHERS, XIDS, around, normal_of
-from tests.extracted import agree, program
-from tests.tally import tally
 
 PROGRAM = program("datfrozenxid")
 DONE, FUTURE_XID, FUTURE_MULTI = range(3)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: PostgreSQL
-"""`make frozen` on listings made here: against the oracle, and on listings that are damaged or of something else."""
+"""`pgquern frozen` on listings made here: against the oracle, and on listings that are damaged or of something else."""
 
 import csv
 import json
@@ -139,18 +139,18 @@ def test_pg_class_alone(tmp_path: Path) -> None:
     path = write(tmp_path / "c.csv", HEAD, [(1, "a", "r", 4294967000, 7), (2, "b", "r", 500, 9), (3, "c", "t", 2, 9)])
     status, text = said("--classes", path)
     assert status == 1
-    assert "no DATABASES= was given" in text
+    assert "no --databases was given" in text
     assert "minimum: relfrozenxid 2, relminmxid 7" in text
     assert "age     permanent  c" in text
     assert "age           796  a" in text
     assert "would be replaced" not in text
     path = write(tmp_path / "c.csv", HEAD, [(1, "a", "r", 10, 7), (2, "b", "r", 2**31, 9), (3, "c", "r", 3 * 2**30, 9)])
     status, text = said("--classes", path)
-    assert (status, "more than half of the ring: give DATABASES=" in text) == (2, True)
+    assert (status, "more than half of the ring: give --databases" in text) == (2, True)
 
 
 def test_the_command_alone_prints_the_queries() -> None:
-    """As `make frozen` runs it."""
+    """As `pgquern frozen` runs it."""
     environment = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
     command = [sys.executable, "-m", "tools.frozen.__main__"]
     done = subprocess.run(command, cwd=TOP, env=environment, capture_output=True, text=True, check=False)

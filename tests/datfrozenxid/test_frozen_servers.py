@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: PostgreSQL
-"""`make frozen` on real servers: what it foresees, by both ways, is what the server's own function then does."""
+"""`pgquern frozen` on real servers: what it foresees, by both ways, is what the server's own function then does."""
 
 import json
 import os

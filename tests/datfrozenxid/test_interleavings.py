@@ -16,6 +16,7 @@ from pathlib import Path
 import psycopg
 import pytest
 
+from tests.common.tally import tally
 from tests.datfrozenxid.aged import (
     MULTIS_PER_SEGMENT,
     aged,
@@ -30,7 +31,6 @@ from tests.datfrozenxid.aged import (
 from tests.datfrozenxid.server import SETTINGS
 from tests.datfrozenxid.standstill import Session, Watcher, create_functions, keeps
 from tests.postgres.server import BUILDS, DEBIAN, EMBEDDED, HANG_SECONDS, Server, extension
-from tests.tally import tally
 
 pytestmark = pytest.mark.servers
 

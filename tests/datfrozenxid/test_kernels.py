@@ -18,6 +18,8 @@ from pgquern.datfrozenxid import variants
 from ref import datfrozenxid as ref
 from ref.datfrozenxid import FutureError, Ids, Pair, Row
 from ref.xid import XID
+from tests.common.tally import tally
+from tests.common.variants import every_variant
 from tests.datfrozenxid.strategies import (
     CORNERS,
     HALF,
@@ -32,8 +34,6 @@ from tests.datfrozenxid.strategies import (
     scans,
     tables,
 )  # fmt: skip
-from tests.every_variant import every_variant
-from tests.tally import tally
 
 CODES = {False: lib.PGQ_DATFROZENXID_FUTURE_XID, True: lib.PGQ_DATFROZENXID_FUTURE_MULTI}
 both_orders = pytest.mark.parametrize("ids", [XIDS, MULTIXACTS], ids=["xids", "multixacts"])

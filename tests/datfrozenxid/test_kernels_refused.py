@@ -7,8 +7,8 @@ import pytest
 from _pgquern import ffi, lib
 from pgquern.datfrozenxid import variants
 
-from tests.every_variant import every_variant
-from tests.tally import tally
+from tests.common.tally import tally
+from tests.common.variants import every_variant
 
 UNTOUCHED = (77, 78)
 NINE = (9, 9)

@@ -5,12 +5,12 @@ from __future__ import annotations
 
 import pytest
 
+from tests.common.tally import tally
 from tests.datfrozenxid.aged import datfrozenxid, take_xid
 from tests.datfrozenxid.server import SETTINGS
 from tests.datfrozenxid.standstill import Session, Watcher
 from tests.postgres.minors import minors
 from tests.postgres.server import Build, Server, wait_for
-from tests.tally import tally
 
 pytestmark = pytest.mark.minors
 

@@ -14,9 +14,9 @@ import pytest
 from pgquern.datfrozenxid import variants
 
 from ref.datfrozenxid import Ids
+from tests.common.neon_header import LOADED_AGAIN, UPPER_FIRST
+from tests.common.operations import compare, is_told, proved, skip_unless_run
 from tests.datfrozenxid.strategies import HALF, LAST, MULTIXACTS, XIDS, around, normal_of
-from tests.neon_header import LOADED_AGAIN, UPPER_FIRST
-from tests.operations import compare, is_told, proved, skip_unless_run
 
 SCAN, SCALAR, NEON, SCAN_ROWS, SCALAR_ROWS, AVX2_ROWS, NEON_ROWS = 0, 1, 2, 4, 5, 6, 7
 KINDS = {

@@ -19,8 +19,8 @@ from ref.datfrozenxid import (
     update_patched,
 )
 from ref.xid import Ring
+from tests.common.tally import tally
 from tests.datfrozenxid.strategies import CORNERS, MULTIXACTS, XIDS, tables
-from tests.tally import tally
 
 SMALL = Ring(5)
 BOTH = [Ids(SMALL), Ids(SMALL, multixact=True)]

@@ -14,13 +14,13 @@ import pytest
 
 from ref.datfrozenxid import Ids, Pair, Row, update
 from ref.xid import XID
+from tests.common.tally import tally
 from tests.datfrozenxid.server import SETTINGS, Database
 from tests.datfrozenxid.strategies import MULTIXACTS, XIDS, normal_of
 from tests.postgres.server import BUILDS, Build, Server
 from tests.postgres.wrap import move_next_to_wrap
-from tests.tally import tally
 
-pytestmark = pytest.mark.servers
+pytestmark = [pytest.mark.servers, pytest.mark.claim3]
 
 RELATIONS, CASES = 8, 40
 OTHER_KINDS = "ivScp"

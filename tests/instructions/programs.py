@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from tests.extracted import program
+from tests.common.extraction import program
 
 LISTS = Path("tests/instructions")
 CPU = Path("build/instructions/cpu")

@@ -11,15 +11,7 @@ $(OUT)/instructions/%.o: tests/instructions/%.c $(wildcard tests/instructions/*.
 $(OUT)/instructions/cpu: $(INSTRUCTIONS_C:tests/instructions/%.c=$(OUT)/instructions/%.o) $(OUT)/lib/libpgquern.a
 	@$(GCC) $(if $(CROSS),-static) $^ -o $@
 
-# The same lists by what CBMC is told of the intrinsics: the headers of proofs/bounded/ are found before the compiler's.
-$(OUT)/instructions/lanes/%.o: tests/instructions/%.c $(wildcard proofs/bounded/*.h tests/instructions/*.h tests/instructions/*.def) csrc/common/cpu.h $(COMPILER)
-	@mkdir -p $(@D)
-	@$(GCC) $(CFLAGS_KERNEL) -Iproofs/bounded $(call isa_flags,$<) -c $< -o $@
-
-$(OUT)/instructions/by_lanes: $(LEVELS:%=$(OUT)/instructions/lanes/%.o) $(OUT)/instructions/main.o $(OUT)/instructions/window.o $(OUT)/lib/libpgquern.a
-	@$(GCC) $(if $(CROSS),-static) $^ -o $@
-
-CPU_PROGRAMS := instructions/cpu instructions/by_lanes
+CPU_PROGRAMS := instructions/cpu
 INSTRUCTION_PROGRAMS := $(CPU_PROGRAMS:%=$(BUILD)/%) $(BUILD)/oracle/instructions
 
 test-python-instructions: $(INSTRUCTION_PROGRAMS)
@@ -27,11 +19,7 @@ test-python-instructions: $(INSTRUCTION_PROGRAMS)
 # ARM's run under qemu. Where its packages can't be installed they are SKIPPED by name.
 INSTRUCTIONS_CROSS = if $(MAKE) -s $(SETUP)/cross.stamp CROSS=; then $(MAKE) CROSS=$(OTHER_MACHINE) $(CPU_PROGRAMS:%=$(BUILD)/$(OTHER_MACHINE)/%); fi
 
-.PHONY: instructions instructions-readings
-instructions: $(INSTRUCTION_PROGRAMS) $(SETUP)/python.stamp ##deep each instruction of the kernels on this CPU, and by its meaning in Coq: INPUTS=100000 random inputs each, and all corners (a quarter of an hour)
+.PHONY: instructions
+instructions: $(INSTRUCTION_PROGRAMS) $(SETUP)/python.stamp ##more each instruction of the kernels on this CPU, and by its meaning in Coq: INPUTS=100000 random inputs each, and all corners (a quarter of an hour)
 	@$(INSTRUCTIONS_CROSS)
 	@$(PY) -m tests.instructions.run $(INPUTS:%=--inputs %)
-
-instructions-readings: $(INSTRUCTION_PROGRAMS) $(SETUP)/python.stamp ##deep change one meaning to a wrong reading of the manual; the CPU must refute it (some minutes)
-	@$(INSTRUCTIONS_CROSS)
-	@$(PY) -m tests.instructions.readings

@@ -7,6 +7,7 @@ from os import sched_getaffinity
 import numpy as np
 import pytest
 
+from tests.common.tally import tally
 from tests.instructions import inputs, used
 from tests.instructions.compare import BRIEF, Outcome, compare, first_difference
 from tests.instructions.programs import (
@@ -20,7 +21,6 @@ from tests.instructions.programs import (
     results,
     with_meaning,
 )
-from tests.tally import tally
 
 HERE, MEANINGS = on_cpu(), with_meaning()
 LEVELS = sorted(set(listed().values()))

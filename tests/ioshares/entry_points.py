@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: PostgreSQL
-"""A sound call of each entry point of the binding; see tests/entry_points.py."""
+"""A sound call of each entry point of the binding; see tests/common/entry_points.py."""
 
 from collections.abc import Callable
 
 from pgquern.ioshares import Class, Costs, Limits, Request, Scheduler, variants
 
-from tests.entry_points import Call
+from tests.common.entry_points import Call
 
 
 def scheduler(submitted: bool = False, dispatched: bool = False) -> Scheduler:

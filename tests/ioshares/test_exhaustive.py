@@ -7,9 +7,9 @@ import pytest
 from pgquern import ioshares
 
 from ref.ioshares import Class, Limits
-from tests.every_variant import every_variant
+from tests.common.tally import tally
+from tests.common.variants import every_variant
 from tests.ioshares.pair import Pair
-from tests.tally import tally
 
 LENGTH = 6
 CLASSES = [Class(2, 0, 2), Class(1, 1, 2)]

@@ -6,10 +6,10 @@ from random import Random
 from typing import Any
 
 from ref.ioshares import Class, Costs, Limits, Request
-from tests.extracted import agree, program
+from tests.common.extraction import agree, program
+from tests.common.tally import tally
 from tests.ioshares.pair import Pair
 from tests.ioshares.strategies import LARGEST_FACTOR, SHARES
-from tests.tally import tally
 
 PROGRAM = program("ioshares")
 MOST_BYTES = 2**26

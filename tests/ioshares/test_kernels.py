@@ -13,10 +13,10 @@ from pgquern import PgquernError, ioshares
 
 from ref import ioshares as ref
 from ref.ioshares import MAX_BYTES, MAX_LATENCY, NO_COSTS, Class, Code, Costs, Limits
-from tests.every_variant import every_variant
+from tests.common.tally import tally
+from tests.common.variants import every_variant
 from tests.ioshares import strategies
 from tests.ioshares.pair import Pair, answer
-from tests.tally import tally
 
 every = pytest.mark.parametrize("variant", every_variant(ioshares.variants()))
 

@@ -20,9 +20,9 @@ import pytest
 from _pgquern import ffi, lib
 from pgquern import ioshares
 
-from tests.asleep import until_all_others_sleep, until_asleep
-from tests.rings import has_rings
-from tests.tally import tally
+from tests.common.rings import has_rings
+from tests.common.sleep import until_all_others_sleep, until_asleep
+from tests.common.tally import tally
 
 PAGE = 4096
 WAYS = {"uring": lib.PGQ_IOSHARES_BY_URING, "threads": lib.PGQ_IOSHARES_BY_THREADS}

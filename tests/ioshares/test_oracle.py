@@ -7,8 +7,8 @@ from random import Random
 import pytest
 
 from ref.ioshares import Class, Costs, Limit, Limits, Policy, Refused, Request, Scheduler, factors
+from tests.common.tally import tally
 from tests.ioshares.strategies import POSTGRES
-from tests.tally import tally
 
 
 def waiting(classes: list[Class], *sizes: int, limits: Limits | None = None, times: int = 1) -> Scheduler:

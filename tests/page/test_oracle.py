@@ -30,9 +30,9 @@ from ref.page import (
     maxalign,
     tuple_bytes,
 )
+from tests.common.tally import tally
 from tests.page.build import page_of
 from tests.page.shapes import Shape, shapes
-from tests.tally import tally
 
 words = st.integers(0, 2**32 - 1)
 

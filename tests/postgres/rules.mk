@@ -27,4 +27,4 @@ $(foreach source,$(EXTENSION_SOURCES),$(eval $(call extension,$(source))))
 PG_EXTENSIONS := $(foreach major,$(PG_MAJORS),$(patsubst %.c,$(PG_EXT)/$(major)/%.so,$(notdir $(EXTENSION_SOURCES))))
 
 .PHONY: pg-extensions
-pg-extensions: $(PG_EXTENSIONS) ##keep the extensions for real servers, a build for each major (seconds)
+pg-extensions: $(PG_EXTENSIONS)

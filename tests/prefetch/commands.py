@@ -3,7 +3,7 @@
 
 from pathlib import Path
 
-from tests.commands import Inputs
+from tests.common.commands import Inputs
 from tests.prefetch.test_trace import PICTURE, listing_of, strace_of
 
 

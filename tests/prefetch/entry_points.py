@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: PostgreSQL
-"""A sound call of each entry point of the binding; see tests/entry_points.py."""
+"""A sound call of each entry point of the binding; see tests/common/entry_points.py."""
 
 import os
 from collections.abc import Callable
@@ -8,7 +8,7 @@ from typing import Any
 from pgquern.prefetch import BLCKSZ, Io, Policy, Prefetcher, replay, variants
 
 from ref.prefetch import BlockReference, Record, Relation
-from tests.entry_points import Call
+from tests.common.entry_points import Call
 from tests.prefetch.world import World
 
 NOT_SHARED = {"Io"}

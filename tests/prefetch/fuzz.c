@@ -3,31 +3,27 @@
  * libFuzzer target. Makes WAL of any bytes, broken WAL too, and gives it to the prefetcher in as little space as the first
  * bytes say. Whatever is refused: records come out in order and whole, at most N advised blocks are unreplayed, the ring
  * counts what it holds, the filters are in their order, and outputs are untouched by a refusal. Now and then it reads on
- * behind what was decoded. Then the same bytes are block references of a
- * small file, which the engine replays by each variant that needs no device to wait for.
+ * behind what was decoded.
  *
- * Input: six bytes say concurrency, spaces, and the engine's pool; then records of four bytes and more, as next_record says.
+ * Input: six bytes say concurrency and spaces; then records of four bytes and more, as next_record says.
  */
 #include "pgquern.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
-enum { MOST = 150, BLOCKS = 3, RELATIONS = 8, PAGE = 8192, FILE_BLOCKS = 6 };
+enum { MOST = 150, BLOCKS = 3, RELATIONS = 8 };
 
-static unsigned long long done, record_refused, filters_full, space_refused, gone, begun, direct, advised,
-    replayed, past_end;
+static unsigned long long done, record_refused, filters_full, space_refused, gone, begun, direct, advised;
 
 /* How often each answer was given. The runner fails if one was never given. */
 __attribute__((destructor)) static void print_tally(void)
 {
     fprintf(stderr,
             "tally: done=%llu RECORD=%llu FILTERS=%llu CONCURRENCY=%llu GONE=%llu begun=%llu direct=%llu "
-            "advised=%llu replayed=%llu PAST_END=%llu\n",
-            done, record_refused, filters_full, space_refused, gone, begun, direct, advised, replayed,
-            past_end);
+            "advised=%llu\n",
+            done, record_refused, filters_full, space_refused, gone, begun, direct, advised);
 }
 
 static void require(bool holds, const char *what)
@@ -286,84 +282,9 @@ static void look_ahead(const uint8_t *data, size_t size)
     free(w);
 }
 
-/* ---- the engine ---- */
-
-/* A small file; each page is full of its number. */
-static int small_file(void)
-{
-    static int fd = -1;
-    char name[] = "/tmp/pgquern-fuzz-XXXXXX";
-    unsigned char page[PAGE];
-
-    if (fd >= 0)
-        return fd;
-    fd = mkstemp(name);
-    require(fd >= 0, "no file");
-    unlink(name);
-    for (int block = 0; block < FILE_BLOCKS; block++) {
-        memset(page, block + 1, sizeof page);
-        require(write(fd, page, sizeof page) == PAGE, "the file cannot be written");
-    }
-    return fd;
-}
-
-typedef struct seen {
-    const pgq_prefetch_access *accesses;
-    size_t used;
-} seen;
-
-static void use(void *arg, uint32_t access, void *page)
-{
-    seen *s = arg;
-    unsigned char number = (unsigned char)(s->accesses[access].block + 1);
-
-    require(access == s->used++, "replayed out of order");
-    require(memcmp(page, &number, 1) == 0 && memcmp(page, (unsigned char *)page + 1, PAGE - 1) == 0,
-            "another page");
-}
-
-static void replay(const uint8_t *data, size_t size, const pgq_prefetch_replay_variant *variant)
-{
-    size_t n = (size - 6) % 40, first_past = 0;
-    int fd = small_file();
-    pgq_prefetch_access *accesses = malloc(n * sizeof *accesses + 1);
-    pgq_prefetch_step *steps = malloc(5 * n * sizeof *steps + 1);
-    seen s = {accesses, 0};
-    pgq_prefetch_job job = {.fds = &fd,
-                            .file_count = 1,
-                            .accesses = accesses,
-                            .access_count = n,
-                            .concurrency = data[0] % 6,
-                            .buffers = data[0] % 6 + 1 + data[5] % 3,
-                            .arg = &s,
-                            .use = use,
-                            .steps = steps,
-                            .step_space = 5 * n};
-    pgq_status status;
-
-    for (size_t i = 0; i < n; i++) {
-        accesses[i] =
-            (pgq_prefetch_access){0, data[6 + i] % 200 == 199 ? FILE_BLOCKS : data[6 + i] % FILE_BLOCKS};
-        if (accesses[i].block == FILE_BLOCKS && first_past == 0)
-            first_past = i + 1;
-    }
-    status = variant->fn(&job);
-    require(status.code == (first_past ? PGQ_PREFETCH_PAST_END : PGQ_OK) && status.index == first_past,
-            "the wrong answer to a job");
-    require(job.used == s.used && s.used == (first_past ? first_past - 1 : n), "not all was replayed");
-    require(job.step_count <= job.step_space, "too many steps");
-    *(first_past ? &past_end : &replayed) += 1;
-    free(accesses);
-    free(steps);
-}
-
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    if (size < 7)
-        return 0;
-    look_ahead(data, size);
-    for (size_t v = 0; v < pgq_prefetch_replay_variant_count && data[5] % 16 == 0; v++)
-        if (strncmp(pgq_prefetch_replay_variants[v].name, "uring", 5) != 0)
-            replay(data, size, &pgq_prefetch_replay_variants[v]);
+    if (size >= 7)
+        look_ahead(data, size);
     return 0;
 }

@@ -173,11 +173,10 @@ def test_the_report_shows_each_concurrency() -> None:
     assert items[1]["speedup"] == pytest.approx(2)
     found[1][1] = Replay(1.0, 1, 0.0, 8)
     assert items_of(found, {0: 2.0, 1: 1.0})[1]["status"] == "failed", "another table"
-    lag = {"time": [0.0, 1.0], "lag": [0.0, 1.0], "steps": [0], "step_seconds": 1.0}
     result = Result.model_validate(
         dict.fromkeys(("says", "commit", "cpu", "cpu_level"), "") | {"layer": "recovery", "stem": "prefetch"}
         | {"finished": "2026-01-01T00:00:00Z", "seconds": 1, "tools": {"PostgreSQL 18": "18.6"}, "items": items}
-        | {"updates": 10, "rounds": 2, "warm": 0.1, "channels": 64, "lag": lag}
+        | {"updates": 10, "rounds": 2, "warm": 0.1, "channels": 64}
     )  # fmt: skip
     assert "<svg" in context([result])["picture"]
     assert "| 1 | 1.05 | 1.00 | 1.10 | 2.00 | 1.00 |" in figures([result])

@@ -21,11 +21,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ref.prefetch import Effect, Event, Next, Prefetcher, Record, Relation, Ring, Storage, Wal
-from tests.extracted import program
+from tests.common.extraction import program
+from tests.common.tally import tally
 from tests.prefetch.kernel import KernelPrefetcher
 from tests.prefetch.random_world import random_world
 from tests.prefetch.world import replay
-from tests.tally import tally
 
 PROGRAM = program("prefetch")
 

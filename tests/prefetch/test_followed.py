@@ -14,13 +14,13 @@ from pgquern.prefetch import Step
 from pgquern.prefetch import replay as run_engine
 
 from ref.prefetch import COUNTERS, BlockReference, Event, Prefetcher, Record, Relation
+from tests.common.tally import tally
 from tests.prefetch import tla
 from tests.prefetch.files import files
 from tests.prefetch.kernel import KernelPrefetcher
 from tests.prefetch.random_world import BLOCKS, RELATIONS, random_world
 from tests.prefetch.tlc import JAR, Lines, altered, follow
 from tests.prefetch.world import Reader, Seen, World, replay
-from tests.tally import tally
 from tools.trace.listing import Listed, Replay
 
 WORLDS, RECORDS = 16, 24

@@ -11,12 +11,12 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition,
 from pgquern import PgquernError
 
 from ref.prefetch import MAIN_FORK, Event, Prefetcher, Record, Relation
+from tests.common.tally import tally
 from tests.prefetch.kernel import KERNELS, KernelPrefetcher, state_of
 from tests.prefetch.properties import PROPERTIES
 from tests.prefetch.random_world import BLOCKS, EFFECTS, MOST, RELATIONS, random_world, reference
 from tests.prefetch.test_oracle import cold
 from tests.prefetch.world import World, replay
-from tests.tally import tally
 
 concurrencies = st.sampled_from([0, 1, 1, 2, 3, 8, 1000])
 

@@ -42,9 +42,9 @@ from ref.prefetch import (
     Record,
     Relation,
 )
+from tests.common.tally import tally
 from tests.prefetch.files import VARIANTS, Cold, faults_of, files, page, skip_unless_it_runs
 from tests.prefetch.world import World
-from tests.tally import tally
 from tools.common.page_cache import cached_pages
 
 ASYNCHRONOUS = [variant for variant in VARIANTS if variant.startswith("uring")]

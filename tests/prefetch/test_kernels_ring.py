@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 from pgquern.prefetch import Replayed, replay
 
+from tests.common.rings import has_rings
 from tests.prefetch.files import Cold, files, skip_unless_it_runs
 from tests.prefetch.test_kernels_replay import ASYNCHRONOUS, Pages
-from tests.rings import has_rings
 from tools.trace.record import why_no_strace
 
 SIZE = 300

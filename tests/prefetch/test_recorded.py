@@ -11,18 +11,17 @@ from pathlib import Path
 
 import pytest
 
+from spec.tools import traces
+from tests.common.tally import tally
 from tests.postgres.server import DEBIAN, EMBEDDED
 from tests.prefetch import tla
 from tests.prefetch.test_servers import after_its_read, dropped, one_too_many
 from tests.prefetch.tlc import JAR, SPEC, altered, follow
-from tests.tally import tally
 from tools.trace.record import crashed, record, why_no_strace
 
 KEPT = {  # the traces of spec/prefetch/traces: the server, maintenance_io_concurrency, shared_buffers
     "debian15_0": (DEBIAN, 0, "128MB"),
-    "debian15_1": (DEBIAN, 1, "128MB"),
     "pg15_3": (EMBEDDED[15], 3, "128MB"),
-    "pg18_10": (EMBEDDED[18], 10, "128MB"),
     "pg18_32": (EMBEDDED[18], 32, "128MB"),
     "pg15_small": (EMBEDDED[15], 10, "256kB"),
 }
@@ -41,12 +40,12 @@ def test_a_recorded_recovery_is_accepted_whole_and_refused_where_it_is_altered(t
     with crashed(EMBEDDED[18], UPDATES, ROWS) as crash:
         run = record(crash, [CONCURRENCY], tmp_path / "recovery")
     calls, whole = run.calls().calls, tla.lines(run)
-    traces = {"whole": whole}
+    followed = {"whole": whole}
     for name, alter in ALTERATIONS.items():
         tampered = alter(calls, random.Random(name))
-        traces[name] = altered(whole, list(map(tla.event, tampered.calls)), tampered.wrong)
+        followed[name] = altered(whole, list(map(tla.event, tampered.calls)), tampered.wrong)
     unaltered = {"said": altered(whole, whole[1:], 20)}  # it is said to be altered, and is not
-    items = follow(tmp_path / "models", {"Recorded": traces, "Unaltered": unaltered})
+    items = follow(tmp_path / "models", {"Recorded": followed, "Unaltered": unaltered})
     assert items["Recorded"]["result"] == "success", items["Recorded"]["reason"]
     assert items["Unaltered"]["property"] == "deadlock"
     assert len(calls) > 50
@@ -61,7 +60,7 @@ def record_kept(into: Path) -> None:
             run = record(crash, [concurrency], Path(folder) / name, shared_buffers)
             followed = run.followed()
             print(f"{name}: {len(followed.steps)} events, {followed.peak} in flight, {followed.told} pages were gone")
-            tla.write(into / f"{name}.jsonl", tla.lines(run))
+            traces.save(into / f"{name}{traces.SUFFIX}", tla.lines(run))
 
 
 if __name__ == "__main__":

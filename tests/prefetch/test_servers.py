@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.common.tally import tally
 from tests.postgres.server import DEBIAN, EMBEDDED
-from tests.tally import tally
 from tools.trace.follow import follow
 from tools.trace.listing import MARK, read_listing
 from tools.trace.record import Recorded, change_indexes, crashed, record, why_no_strace
@@ -30,7 +30,7 @@ NAMES = [f"{label} {concurrency}" for label in BUILDS for concurrency in CONCURR
 SMALL = [f"{label} small" for label in BUILDS]
 FULL = [f"{label} full" for label in BUILDS]
 
-pytestmark = pytest.mark.servers
+pytestmark = [pytest.mark.servers, pytest.mark.claim3]
 
 
 class Recoveries(dict[str, Recorded]):

@@ -15,8 +15,8 @@ from threading import Event
 import pytest
 from click.testing import CliRunner
 
+from tests.common.tally import tally
 from tests.postgres.server import DEBIAN, EMBEDDED, Build, Server, wait_for
-from tests.tally import tally
 from tools.trace.arrivals import Arrivals
 from tools.trace.cluster import STANDBYS, main
 from tools.trace.follow import follow

@@ -193,7 +193,7 @@ def test_a_full_decode_buffer_stops_look_ahead(files: tuple[Path, Path]) -> None
     code, said = check(files, "--concurrency", "4")
     assert code == 1
     assert "With a decode buffer of 512 kB look-ahead never stopped" in said
-    assert "give DECODE=" in said
+    assert "give --decode" in said
     assert check(files, "--concurrency", "4", "--decode", "64")[0] == 0
     assert check(files, "--concurrency", "4", "--decode", "128")[0] == 1
     files[0].write_text(strace_of(["a1", "a2", "a3", "a4", "p1", "a5", "p2", "p3", "p4", "p5"]))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: PostgreSQL
-"""`make trace-record`: a crashed cluster of one's own is recorded on a copy; what cannot be is told in a sentence."""
+"""`pgquern trace-record`: a crashed cluster is recorded on a copy; what cannot be is told in a sentence."""
 
 import json
 import os
@@ -345,7 +345,7 @@ def test_advises_and_reads_are_counted_until_a_change(stamp: str) -> None:
 def test_without_programs_nothing_is_recorded(tmp_path: Path) -> None:
     said = CliRunner().invoke(main, ["--data", "/no", "--bin", str(tmp_path), "--into", str(tmp_path / "into")])
     assert said.exit_code == 2
-    assert "say with BIN= where the server's programs are" in said.output
+    assert "say with --bin where the server's programs are" in said.output
 
 
 def test_a_cluster_that_was_shut_down_is_told_so(tmp_path: Path) -> None:

@@ -1,9 +1,7 @@
 # SPDX-License-Identifier: PostgreSQL
 """A recorded recovery as TraceRecoveryPrefetch.tla reads it: JSON lines, the WAL and then an event a line."""
 
-import json
 from collections.abc import Collection, Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 from ref.prefetch import MAIN_FORK, BlockReference, Effect, Relation
@@ -112,8 +110,3 @@ def _relations(listed: Listed) -> set[Relation]:
     if listed.record.effect in (Effect.CREATE, Effect.TRUNCATE):
         named.add(listed.record.relation)
     return named
-
-
-def write(path: Path, found: Sequence[Mapping[str, Any]]) -> None:
-    """As JSON lines."""
-    path.write_text("".join(json.dumps(item) + "\n" for item in found))

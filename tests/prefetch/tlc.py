@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from tests.prefetch import tla
+from spec.tools.traces import SUFFIX, save
 from tools.common import results
 
 TOP = Path(__file__).resolve().parents[2]
@@ -47,8 +47,7 @@ def follow(top: Path, runs: Mapping[str, Mapping[str, Lines]]) -> dict[str, dict
     for source in SPEC.glob("*.tla"):
         shutil.copy(source, stem)
     for trace in ("pg15_3", "pg15_small"):  # the module has alterations of them
-        shutil.copy(SPEC / "traces" / f"{trace}.jsonl", stem / "traces")
-    (top / "spec" / "README.md").touch()
+        shutil.copy(SPEC / "traces" / f"{trace}{SUFFIX}", stem / "traces")
     (top / "build" / "tools").mkdir(parents=True)
     (top / "build" / "tools" / JAR.name).symlink_to(JAR)
 
@@ -60,7 +59,7 @@ def follow(top: Path, runs: Mapping[str, Mapping[str, Lines]]) -> dict[str, dict
     for run, traces in runs.items():
         names = [f"{run}_{name}" for name in traces]
         for name, lines in zip(names, traces.values(), strict=True):
-            tla.write(stem / "traces" / f"{name}.jsonl", lines)
+            save(stem / "traces" / f"{name}{SUFFIX}", lines)
         module += f"{run} == <<{', '.join(names)}>>\n"
         of_server = all("server" in lines[0] for lines in traces.values())
         text += RUN.format(name=run, first=names[0], base="TraceRecoveryPrefetch" if of_server else "log")

@@ -4,8 +4,6 @@
 
 #include "../tools/judge/watch.h"
 
-_Atomic unsigned long pgq_judge_calls_made;
-unsigned long pgq_judge_open;
 #include "rangelock/lock.h"
 
 #include <stdlib.h>
@@ -24,7 +22,6 @@ static void *of(pgq_rangelock *lock)
 
 static pgq_status acquire(pgq_rangelock *lock, pgq_rangelock_hold *hold, uint64_t nanoseconds)
 {
-    pgq_judge_calls_made++;
     bool granted = candidate_acquire(of(lock), hold, nanoseconds);
     if (!granted)
         return refused(nanoseconds == 0 ? PGQ_RANGELOCK_BUSY : PGQ_RANGELOCK_TIMEOUT, 0);
@@ -39,7 +36,6 @@ static pgq_status release(pgq_rangelock *lock, pgq_rangelock_hold *hold)
 
     if (!change_state(hold, &from, WAITS))
         return refused(PGQ_RANGELOCK_NOT_HELD, 0);
-    pgq_judge_calls_made++;
     candidate_release(of(lock), hold);
     set_state(hold, IDLE);
     return accepted();
@@ -47,7 +43,6 @@ static pgq_status release(pgq_rangelock *lock, pgq_rangelock_hold *hold)
 
 static pgq_status destroy(pgq_rangelock *lock)
 {
-    pgq_judge_calls_made++;
     bool destroyed = candidate_destroy(of(lock));
     if (!destroyed)
         return refused(PGQ_RANGELOCK_IN_USE, 0);
@@ -66,7 +61,6 @@ pgq_status pgq_judge_candidate(int fd, pgq_rangelock **lock)
     if (me == NULL)
         return refused(PGQ_MEMORY, 0);
     me->head.calls = &calls;
-    pgq_judge_calls_made++;
     me->theirs = candidate_create();
     if (me->theirs == NULL) {
         free(me);

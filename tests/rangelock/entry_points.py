@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: PostgreSQL
-"""A sound call of each entry point of the binding; see tests/entry_points.py."""
+"""A sound call of each entry point of the binding; see tests/common/entry_points.py."""
 
 from collections.abc import Callable
 from typing import Any
@@ -7,7 +7,7 @@ from typing import Any
 from _pgquern import ffi
 from pgquern.rangelock import Hold, RangeLock, checked, variants
 
-from tests.entry_points import Call
+from tests.common.entry_points import Call
 
 NOT_SHARED = {"Hold"}
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: PostgreSQL */
 /*
- * What `make judge` demands of any lock of ranges, by what can be seen from outside: by its grants alone, without its log.
+ * What `pgquern judge` demands of any lock of ranges, by what can be seen from outside: by its grants alone, without its log.
  *
  * In a directed step one thread tells the others what to ask for and what to give back, one call at a time, and waits until
  * all sleep: in the lock, or for the next order. So the order of arrival is known, and each moment is judged by the rule:

@@ -62,61 +62,6 @@ def test_who_is_alone_needs_no_tree(lock: RangeLock, exclusive: bool) -> None:
     other.close()
 
 
-def test_the_second_finds_the_first(lock: RangeLock) -> None:
-    """The first came first: the second waits for it, the third behind the second."""
-    first, second, third = Hold(), Hold(), Hold()
-    lock.lock(first, 0, 10, exclusive=True)
-    assert not lock.try_lock(second, 9, 1, exclusive=False)
-    assert is_in_a_tree(first)
-    assert lock.is_held(first)
-    assert not lock.request(second, 5, 10, exclusive=True)
-    assert not lock.request(third, 12, 1, exclusive=False)
-    assert first.c.ticket < second.c.ticket < third.c.ticket
-    lock.unlock(first)
-    assert lock.is_held(second)
-    assert not lock.is_held(third)
-    lock.unlock(second)
-    lock.wait(third)
-    lock.unlock(third)
-    lock.close()
-
-
-def test_the_first_has_the_smaller_number(lock: RangeLock) -> None:
-    first, second = Hold(), Hold()
-    lock.lock(first, 0, 10, exclusive=True)
-    assert not lock.request(second, 0, 10, exclusive=True)
-    assert first.c.ticket < second.c.ticket
-    lock.unlock(first)
-    lock.unlock(second)
-    lock.close()
-
-
-def test_a_writer_that_was_alone_stops_readers(lock: RangeLock) -> None:
-    writer, reader = Hold(), Hold()
-    lock.lock(writer, 0, 10, exclusive=True)
-    assert not lock.request(reader, 0, 10, exclusive=False)
-    lock.unlock(writer)
-    lock.unlock(reader)
-    lock.lock(reader, 0, 10, exclusive=False)
-    assert lock.try_lock(Hold(), 5, 1, exclusive=False)
-    assert not lock.try_lock(writer, 5, 1, exclusive=True)
-
-
-@pytest.mark.parametrize("exclusive", [True, False])
-def test_nobody_passes_who_is_in_a_tree(lock: RangeLock, exclusive: bool) -> None:
-    """One of two leaves: the other one is still there."""
-    first, second = Hold(), Hold()
-    lock.lock(first, 0, 10, exclusive=exclusive)
-    lock.lock(second, 20, 10, exclusive=exclusive)
-    lock.unlock(first)
-    assert not lock.try_lock(first, 25, 1, exclusive=True)
-    lock.lock(first, 0, 10, exclusive=exclusive)
-    lock.unlock(second)
-    assert not lock.try_lock(second, 5, 1, exclusive=True)
-    lock.unlock(first)
-    lock.close()
-
-
 def test_the_word_is_open_when_all_have_left(lock: RangeLock) -> None:
     """Who was granted, cancelled or too late has left as well; and what is not held is not given back."""
     first, second, third = Hold(), Hold(), Hold()
@@ -187,38 +132,6 @@ def test_what_is_being_given_back_is_not_held(lock: RangeLock) -> None:
     lock.lock(other, 0, 10, exclusive=True)
     assert not is_in_a_tree(other)
     lock.unlock(other)
-    lock.close()
-
-
-@pytest.mark.parametrize("exclusive", [True, False])
-def test_a_refused_release_leaves_the_others(lock: RangeLock, exclusive: bool) -> None:
-    """It finds another one alone, who goes into a tree, and stays held."""
-    hold, other, third = about_to_say_so(lock), Hold(), Hold()
-    lock.lock(other, 0, 10, exclusive=exclusive)
-    assert lib.pgq_rangelock_unlock(lock.c, hold.c).code == lib.PGQ_RANGELOCK_NOT_HELD
-    hold.c.state = IDLE
-    assert is_in_a_tree(other)
-    assert lock.is_held(other)
-    assert not lock.request(third, 5, 1, exclusive=True)
-    lock.unlock(other)
-    lock.wait(third)
-    lock.unlock(third)
-    lock.close()
-
-
-def test_who_was_too_late_comes_alone(lock: RangeLock) -> None:
-    """What a hold's fields say of its last request is gone, when it is found alone."""
-    first, second = Hold(), Hold()
-    lock.lock(first, 0, 10, exclusive=True)
-    assert not lock.request(second, 0, 10, exclusive=True)
-    with pytest.raises(PgquernError):
-        lock.wait(second, 0.0)
-    lock.unlock(first)
-    lock.lock(second, 0, 10, exclusive=True)
-    assert not lock.request(first, 0, 10, exclusive=True)
-    lock.unlock(second)
-    assert lock.is_held(first)
-    lock.unlock(first)
     lock.close()
 
 

@@ -8,8 +8,8 @@ from random import Random
 from pgquern.rangelock import Hold, RangeLock
 
 from ref import rangelock as ref
-from tests.extracted import agree, program
-from tests.tally import tally
+from tests.common.extraction import agree, program
+from tests.common.tally import tally
 
 PROGRAM = program("rangelock")
 ASK, TRY, LEAVE, BEGIN = range(4)

@@ -21,8 +21,8 @@ from pgquern import PgquernError
 from pgquern.rangelock import Hold, RangeLock, variants
 
 from ref import rangelock as ref
-from tests.asleep import until_asleep
-from tests.every_variant import every_variant
+from tests.common.sleep import until_asleep
+from tests.common.variants import every_variant
 from tests.rangelock.logs import as_oracle
 from tests.rangelock.strategies import ranges, refused
 
@@ -536,46 +536,6 @@ def test_a_signal_does_not_end_a_wait(variant: str) -> None:
         signal.signal(signal.SIGUSR1, before)
 
 
-@pytest.mark.parametrize("by", ["wait", "lock"])
-def test_one_thread_waits_with_a_hold(by: str) -> None:
-    """A second one is refused at once, and harms nobody, whether the first one is granted, cancelled or late."""
-    first, second = Hold(), Hold()
-
-    def call(seconds: float) -> None:
-        if by == "lock":
-            lock.lock(second, 0, 10, exclusive=True, seconds=seconds)
-            return
-        assert not lock.request(second, 0, 10, exclusive=True)
-        lock.wait(second, seconds)
-
-    with fresh("interval") as lock:
-        ends: list[Callable[[], None]] = [lambda: lock.unlock(first), lambda: lock.cancel(second)]
-        for end in ends:
-            lock.lock(first, 0, 10, exclusive=True)
-            caller = Caller(lambda: call(3600))
-            while second.c.state != AWAITED and caller.is_alive():
-                time.sleep(0.001)
-            for seconds in (0, 0.001, 3600):
-                with refuses("IN_USE"):
-                    lock.wait(second, seconds)
-            with refuses("IN_USE"):
-                lock.request(second, 20, 1, exclusive=True)
-            assert not lock.is_held(second)
-            end()
-            error = caller.result()
-            held = first if error else second
-            assert error is None or error.code == lib.PGQ_RANGELOCK_CANCELLED
-            assert lock.is_held(held)
-            lock.unlock(held)
-        with lock.range(0, 10, exclusive=True):
-            caller = Caller(lambda: call(0.05))
-            error = caller.result()
-            assert error is not None
-            assert error.code == lib.PGQ_RANGELOCK_TIMEOUT
-            with refuses("NOT_WAITING"):
-                lock.wait(second)
-
-
 @pytest.mark.parametrize("variant", ["ofd", "interval"])
 def test_of_several_who_release_a_range_one_does(variant: str) -> None:
     hold, start = Hold(), threading.Barrier(4)
@@ -770,20 +730,3 @@ def height_in(nodes: dict[int, Any], node: Any) -> int:
     assert (node.left_height, node.right_height) == (left, right)
     assert abs(left - right) <= 1
     return 1 + max(left, right)
-
-
-def test_trees_stay_balanced_while_ranges_leave() -> None:
-    """Of three hundred ranges one after the other leaves: from the middle, too, where a successor takes its place."""
-    holds = [Hold() for _ in range(300)]
-    dice = random.Random(1)
-    with fresh("interval") as lock:
-        for at in dice.sample(range(300), 300):
-            assert lock.request(holds[at], 2 * at, 1, exclusive=True)
-        while holds:
-            nodes = {int(ffi.cast("uintptr_t", hold.c)): hold.c for hold in holds}
-            children = {
-                int(ffi.cast("uintptr_t", child)) for node in nodes.values() for child in (node.left, node.right)
-            }
-            (root,) = nodes.keys() - children
-            height_in(nodes, nodes[root])
-            lock.unlock(holds.pop(dice.randrange(len(holds))))

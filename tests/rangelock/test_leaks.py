@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests import leaks
+from tests.common import leaks
 from tools.common.mutants import Mutant
 
 SOURCES = Path("csrc")
@@ -20,7 +20,7 @@ FORGOTTEN = Mutant(
 )
 CREATE_AND_DESTROY = """
 import ctypes, sys
-from tests import leaks
+from tests.common import leaks
 if reason := leaks.why_not():
     print("skipped", reason)
     raise SystemExit

@@ -1,14 +1,13 @@
 # SPDX-License-Identifier: PostgreSQL
 """Logs of the C lock with threads: the oracle accepts them, and the recordings that the model follows are such logs."""
 
-import json
-
 import pytest
 
 from ref import rangelock as ref
+from spec.tools.traces import SUFFIX, load
+from tests.common.tally import tally
 from tests.rangelock.logs import as_oracle
 from tests.rangelock.tracing import TRACES, record_alone, record_threads, steps
-from tests.tally import tally
 
 
 @pytest.mark.parametrize("threads", [2, 8, 16])
@@ -31,7 +30,7 @@ def test_recordings_are_of_this_form() -> None:
     """The traces that the model follows have the fields of a log, and grants of several at once."""
     fields = set(steps(record_alone(1, 10))[0])
     for name in ("alone", "threads"):
-        head, *lines = [json.loads(line) for line in (TRACES / f"{name}.jsonl").read_text().splitlines()]
+        head, *lines = load(TRACES / f"{name}{SUFFIX}")
         assert head == {"lock": "csrc/rangelock/interval.c"}
         assert all(set(line) == fields for line in lines)
         assert any(len(line["granted"]) > 1 for line in lines)

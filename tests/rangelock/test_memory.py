@@ -1,13 +1,17 @@
 # SPDX-License-Identifier: PostgreSQL
 """A lock that finds no memory says so, and gives back what it had."""
 
+import gc
 import os
 import subprocess
 import sys
+import weakref
 from pathlib import Path
+from typing import Any
 
 import pytest
 from _pgquern import lib
+from pgquern.rangelock import Hold, RangeLock
 
 # The nth allocation while `failing` is set fails: the interpreter makes none meanwhile that could be taken for it.
 ALLOCATOR = """
@@ -58,3 +62,18 @@ def test_without_memory_no_lock_is_made(variant: str, failing: int, allocator: P
         run = subprocess.run(command, capture_output=True, text=True, env=environment, stdin=file)
     assert run.returncode == 0, run.stderr
     assert run.stdout.split() == [str(lib.PGQ_MEMORY), "0", "True", "0"]
+
+
+@pytest.mark.parametrize("ask", [RangeLock.lock, RangeLock.try_lock, RangeLock.request])
+def test_a_hold_lives_as_long_as_c_has_it(ask: Any) -> None:
+    """Also if its caller forgets it."""
+    lock, hold = RangeLock(), Hold()
+    ask(lock, hold, 0, 10, exclusive=True)
+    seen = weakref.ref(hold)
+    del hold
+    gc.collect()
+    assert (held := seen()) is not None
+    lock.unlock(held)
+    del held
+    gc.collect()
+    assert seen() is None

@@ -4,7 +4,6 @@
 python -m tests.rangelock.tracing      records spec/rangelock/traces anew
 """
 
-import json
 import threading
 import time
 from collections.abc import Sequence
@@ -15,6 +14,8 @@ from typing import Any
 from _pgquern import lib
 from pgquern import PgquernError
 from pgquern.rangelock import Event, Hold, RangeLock
+
+from spec.tools.traces import SUFFIX, save
 
 TRACES = Path(__file__).parents[2] / "spec" / "rangelock" / "traces"
 BYTES = 24
@@ -108,13 +109,11 @@ def record_threads(seed: int, threads: int, calls: int) -> list[Event]:
     return events
 
 
-def write(path: Path, events: Sequence[Event]) -> None:
-    """As JSON lines: what it is of, then the steps."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    lines = [{"lock": "csrc/rangelock/interval.c"}, *steps(events)]
-    path.write_text("".join(json.dumps(line) + "\n" for line in lines))
+def write(name: str, events: Sequence[Event]) -> None:
+    """What it is of, then the steps."""
+    save(TRACES / f"{name}{SUFFIX}", [{"lock": "csrc/rangelock/interval.c"}, *steps(events)])
 
 
 if __name__ == "__main__":
-    write(TRACES / "alone.jsonl", record_alone(1, 300))
-    write(TRACES / "threads.jsonl", record_threads(1, 8, 30))
+    write("alone", record_alone(1, 300))
+    write("threads", record_threads(1, 8, 30))

@@ -15,7 +15,7 @@ from tools.common import shards
 from tools.common.matrix import with_cell
 
 HOUSE = "house"
-"""The stem of tests/test_judge.py's results."""
+"""The stem of tests/judge/test_judge.py's results."""
 
 
 def names() -> list[str]:
@@ -29,7 +29,7 @@ def names() -> list[str]:
 def main() -> None:
     """Print them."""
     for name in names():
-        shards.say(HOUSE, name, ONLY=name)
+        shards.say(HOUSE, name, NAME=name)
 
 
 if __name__ == "__main__":

@@ -6,10 +6,9 @@ python -m tests.runners.cross MACHINE --cflags FLAGS --traced STEMS [--stem STEM
 `make test-cross` has built the programs in build/MACHINE, and the worlds for this machine, too. Of each stem run: the
 fuzz target on random inputs, whose tally must reach all that it is meant to reach; the worlds, which must do the same
 there and here; the threads of tsan.c; the Python tests of the kernels, by that machine's own Python and binding; for
-kernels that only this machine has, the mutants of tests/<stem>/cross.toml, which the fuzz target must find, and each
-access to memory, which this machine's Python holds against the extracted proofs (tests/operations.py), as it does what
-their scans find. Of no stem
-is what CBMC is told of that machine's intrinsics: this machine's Python holds it against the compiler's, under qemu.
+kernels that only this machine has, each access to memory, which this machine's Python holds against the extracted
+proofs (tests/common/operations.py), as it does what their scans find. Of no stem is what CBMC is told of that machine's
+intrinsics: this machine's Python holds it against the compiler's, under qemu.
 """
 
 import os
@@ -20,7 +19,6 @@ import shutil
 import subprocess
 import sys
 import time
-import tomllib
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -30,17 +28,17 @@ from typing import Any
 
 import click
 
+from tests.changes import hand
 from tests.runners.world import program, weight
-from tools.common import environment, mutants, results
+from tools.common import environment, results
 from tools.common.matrix import with_cell
-from tools.common.mutants import Mutant
 from tools.common.progress import console
 from tools.common.tally import tally, words
 
 INPUTS = (3_000, 30_000)
-"""Of each fuzz target; the second, if the first have not given each answer, or have not found a mutant."""
+"""Of each fuzz target; the second, if the first have not given each answer, or have not told a change."""
 SEEDS = 100
-"""Of each world, and those that tests/<stem>/world.toml names."""
+"""Of each world, and those by which a change by hand is told."""
 ROUNDS = 300
 """Of the threads: each takes hundreds of times longer than by itself."""
 GENERIC = [
@@ -55,21 +53,12 @@ GENERIC = [
 """Tests of all kernels, beside those of the stems; of all these run a sample (tests/conftest.py)."""
 OPERATIONS = ("test_operations.py", "test_operations_neon.py", "test_scans_neon.py")
 """Of these files of a stem the tests whose names have `neon`."""
-LANES_STEP = "lanes of the intrinsics"
-LANES = ["tests/instructions/test_lanes.py", "-k", "neon"]
 LIBRARIES = Path("/usr")
 """Debian's cross compiler has the machine's C library in a folder of its name in there."""
 
 
 def ran(command: list[str], **variables: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, capture_output=True, text=True, errors="replace", env=os.environ | variables)
-
-
-def sources_with(file: str, changed: Path) -> list[Path]:
-    """What is compiled anew of a changed file of csrc/: itself, or those that include a header."""
-    if changed.suffix == ".c":
-        return [changed]
-    return [source for source in sorted(Path("csrc").rglob("*.c")) if f'#include "{file}"' in source.read_text()]
 
 
 @dataclass(frozen=True)
@@ -125,23 +114,6 @@ class Cross:
                 return Found(f"{n:,} inputs")
         return Found("", f"no input gave {', '.join(name for name, n in counts.items() if n == 0)}")
 
-    def mutant(self, stem: str, mutant: Mutant) -> Found:
-        """The fuzz target with one line of a kernel broken must fail."""
-        folder = Path("build", self.machine, "mutants", mutant.name)
-        shutil.rmtree(folder, ignore_errors=True)
-        changed, program = folder / mutant.file, folder / "inputs"
-        changed.parent.mkdir(parents=True)
-        changed.write_text(mutant.source(Path("csrc")))
-        parts = [Path("tests", stem, "fuzz.c"), Path("tests/cross/main.c"), *sources_with(mutant.file, changed)]
-        # The library's own objects of these sources are not taken: all their names are defined. Warnings are no errors.
-        library = Path("build", self.machine, "lib/libpgquern.a")
-        command = [self.compiler, f"-I{folder}", *self.cflags, "-w", *map(str, [*parts, library]), "-pthread"]
-        command += ["-o", str(program)]
-        if (built := ran(command)).returncode != 0:
-            return Found("", f"does not compile: {built.stderr[-500:]}")
-        killed = any(self.judged(stem, program, n).returncode != 0 for n in INPUTS)
-        return Found("killed", "" if killed else f"survived {INPUTS[-1]:,} inputs")
-
     def threads(self, stem: str) -> Found:
         """Threads that read and write at once."""
         done = self.run("threads", stem, str(ROUNDS))
@@ -153,9 +125,10 @@ class Cross:
 
     def world(self, source: Path) -> Found:
         """The same seeds there and here: both pass, and have drawn and counted the same."""
-        named = source.with_name(source.name.replace("world.c", "world.toml"))
+        listed = hand.load(source.parent.name).change if source.name == "world.c" else ()
         n = SEEDS // weight(source)
-        seeds = set(tomllib.loads(named.read_text())["finds"].values()) if named.exists() else set()
+        told = {killer.partition(" ")[::2] for entry in listed for killer in entry.killers}
+        seeds = {int(seed) for word, seed in told if word == "world" and seed}
         digests = set()
         for first, count in [(0, n), *((seed, 1) for seed in sorted(seeds) if seed >= n)]:
             there = self.run("world", program(source), str(first), str(count))
@@ -193,13 +166,6 @@ class Cross:
             return Found("", f"exit code {done.returncode}: {done.stdout[-3000:]}{done.stderr[-500:]}")
         return Found(counted[1])
 
-    def lanes(self) -> str:
-        """The lanes of its intrinsics: what was printed last if they failed, or were not looked at."""
-        command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *LANES]
-        done = ran(command, PGQUERN_RESULT=f"test-{self.machine}")
-        fine = done.returncode == 0 and "skipped" not in done.stdout
-        return "" if fine else done.stdout[-3000:] + done.stderr[-500:]
-
 
 def said(output: str) -> str:
     """The tally and the digest; empty if there is none."""
@@ -216,9 +182,6 @@ def steps(cross: Cross, stem: str, traced: Sequence[str]) -> list[tuple[str, Cal
         found.append((f"threads {stem}", partial(cross.threads, stem)))
     if with_cell("tests/{stem}/fuzz.c", stem):
         found.append((f"inputs {stem}", partial(cross.inputs, stem)))
-    if with_cell("tests/{stem}/cross.toml", stem):
-        for mutant in mutants.load(Path("tests", stem, "cross.toml"), Mutant):
-            found.append((mutant.name, partial(cross.mutant, stem, mutant)))
     if stem in traced:
         found.append((f"operations {stem}", partial(cross.operations, stem)))
     return found
@@ -255,8 +218,6 @@ def main(machine: str, cflags: str, traced: str, stem: str) -> None:
         groups = [group for n in range(cpus) if (group := tested[n::cpus]) and not reason]
         python = [pool.submit(cross.python, group, [] if n else GENERIC) for n, group in enumerate(groups)]
         told = [("Python tests of " + ", ".join(group), future) for group, future in zip(groups, python, strict=True)]
-        if not stem and not reason:
-            told.append((LANES_STEP, pool.submit(cross.lanes)))
         running = {
             row: [pool.submit(timed, *step) for step in row_steps] for row, row_steps in rows.items() if not reason
         }
@@ -275,8 +236,7 @@ def main(machine: str, cflags: str, traced: str, stem: str) -> None:
                 console().print(failure, markup=False)
             console().print(f"{name}: {'failed' if failure else 'passed'}", soft_wrap=True)
     if reason:
-        named = [name for row_steps in rows.values() for name, _ in row_steps] + ([] if stem else [LANES_STEP])
-        names = ", ".join(named)
+        names = ", ".join(name for row_steps in rows.values() for name, _ in row_steps)
         console().print(f"SKIPPED {names}: {reason}", markup=False, soft_wrap=True)
     raise SystemExit(not passed)
 

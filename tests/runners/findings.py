@@ -15,6 +15,7 @@ from typing import Any
 
 import click
 
+from spec.tools import models
 from tests.postgres.server import BUILDS
 from tools.common import environment, results
 from tools.common.matrix import stems
@@ -29,8 +30,8 @@ NOT_TRIED = 2
 def found_by(run: str) -> str:
     """The stem whose models have this run."""
     for stem in stems(TOP):
-        models = TOP / "spec" / stem / "models.toml"
-        if models.exists() and run in tomllib.loads(models.read_text()).get("run", {}):
+        listed = TOP / "spec" / stem / "models.toml"
+        if listed.exists() and any(run == name for name, _, _ in models.load(listed).entries()):
             return stem
     raise ValueError(f"no model has the run {run}")
 

@@ -25,7 +25,7 @@ from pathlib import Path
 
 import click
 
-from tests.leaks import NO_PTRACE, UNABLE
+from tests.common.leaks import NO_PTRACE, UNABLE
 from tools.common import environment, results, shards
 from tools.common.matrix import with_cell
 from tools.common.progress import console

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: PostgreSQL
-# A stem has fuzzing, threads or mutants if its folder holds fuzz.c, tsan.c or mutants.toml.
+# A stem has fuzzing or threads if its folder holds fuzz.c or tsan.c.
 stems_with = $(patsubst tests/%/$1,%,$(wildcard tests/$(or $(STEM),*)/$1))
 
 # ---- libFuzzer targets: the kernels are built for coverage under ASan and UBSan -----------------
@@ -20,14 +20,11 @@ $(BUILD)/fuzz/%: tests/%/fuzz.c $(OBJECTS_FUZZ)
 	@mkdir -p $(@D)
 	@clang $(CFLAGS_FUZZ) -fsanitize=fuzzer,address,undefined $^ -o $@
 
-.PHONY: fuzz fuzz-sample
-fuzz: $(FUZZ_STEMS:%=$(BUILD)/fuzz/%) $(SETUP)/python.stamp ##layer fuzz every kernel under ASan and UBSan: FUZZ_RUNS inputs a stem, each refused or right (up to a minute a stem)
+.PHONY: fuzz
+fuzz: $(FUZZ_STEMS:%=$(BUILD)/fuzz/%) $(SETUP)/python.stamp ##more fuzz every kernel under ASan and UBSan: FUZZ_RUNS inputs a stem, each refused or right (up to a minute a stem)
 	@$(PY) -m tests.runners.fuzz --stem '$(STEM)' --runs $(FUZZ_RUNS) $(if $(LIST),--list)
 
-fuzz-sample: ##keep of `make fuzz` the first quarter of the inputs (seconds a stem)
-	@$(MAKE) fuzz FUZZ_RUNS=$$(($(FUZZ_RUNS) / 4))
-
-# ---- threads: built for ThreadSanitizer and as they are, then with one thing broken at a time ----
+# ---- threads: built for ThreadSanitizer and as they are ----------------------------------------------
 TSAN_STEMS   := $(call stems_with,tsan.c)
 CFLAGS_TSAN  := -O1 -fno-omit-frame-pointer -DPGQUERN_HOLDS -fsanitize=thread $(CFLAGS_COMMON)
 OBJECTS_TSAN := $(if $(TSAN_STEMS),$(KERNEL_SOURCES:csrc/%.c=$(BUILD)/obj-tsan/%.o))
@@ -40,58 +37,38 @@ $(BUILD)/obj-tsan/%.o: csrc/%.c $(SETUP)/c.stamp
 -include $(OBJECTS_TSAN:.o=.d)
 
 .PHONY: tsan
-tsan: $(OBJECTS) $(OBJECTS_TSAN) $(SETUP)/python.stamp ##layer readers while one process writes, under ThreadSanitizer, and again with it broken (a minute)
+tsan: $(OBJECTS) $(OBJECTS_TSAN) $(SETUP)/python.stamp ##more readers while one process writes, under ThreadSanitizer (seconds a stem)
 	@$(PY) -m tests.runners.tsan --stem '$(STEM)' --sanitized '$(CFLAGS_TSAN)' --plain '$(CFLAGS_KERNEL)'
 
 # ---- all that the tests compile: make alone would compile one file after the other ----------------
 .PHONY: compiled
-compiled: $(SETUP)/c.stamp $(SETUP)/python.stamp ##keep compile all that the tests need, as many files side by side as there are CPUs; STEM= narrows (a minute)
+compiled: $(SETUP)/c.stamp $(SETUP)/python.stamp
 	@$(MAKE) --jobs=$$(nproc) kernels kernels-asan worlds $(OBJECTS_TSAN) $(FUZZ_STEMS:%=$(BUILD)/fuzz/%)
 
-# ---- mutants: one line of a kernel is broken at a time -------------------------------------------
-# ONLY="NAME NAME": only these. ONE_IN: the sample is one mutant in so many, chosen by name.
-ONE_IN ?= 40
-RUN_MUTANTS = $(PY) -m tests.runners.mutants --stem '$(STEM)' --cflags '$(CFLAGS_KERNEL)' $(foreach level,$(LEVELS),--isa '$(level)=$(ISA_$(level))')
+# ---- changes: one thing is broken at a time, in each layer ------------------------------------------
+# NUMBER: of each stem and layer, the same ones each time; what survivors.toml lists is then not tried. NAME: those whose names begin so.
+RUN_CHANGES = PGQUERN_PROFILE=brief $(PY) -m tests.changes --stem '$(STEM)' --cflags '$(CFLAGS_KERNEL)' --world '$(CFLAGS_WORLD)' \
+  --asan '$(CFLAGS_ASAN)' --threads '$(CFLAGS_TSAN)' --cross '$(CFLAGS_PLAIN)' $(foreach level,$(LEVELS),--isa '$(level)=$(ISA_$(level))')
+comma := ,
+CHANGED_LAYERS := $(subst $(comma), ,$(LAYER))
+changed = $(if $(filter $1,$(or $(CHANGED_LAYERS),$1)),$2)
+CHANGES_NEED = $(call changed,C hand,kernels-asan $(OBJECTS_WORLD)) $(call changed,hand,$(OBJECTS_TSAN)) $(call changed,model,$(MODEL_NEEDS)) \
+  $(call changed,proof,prove) $(call changed,meaning,$(INSTRUCTION_PROGRAMS)) $(call changed,C hand oracle binding extracted,$(EXTRACTED))
+CHANGES_OF_CROSS = if $(MAKE) -s $(SETUP)/cross.stamp CROSS=; then $(MAKE) CROSS=$(OTHER_MACHINE) $(BUILD)/$(OTHER_MACHINE)/lib/libpgquern.a; fi
 
-.PHONY: mutants mutants-sample mutants-quick
-mutants: kernels $(SETUP)/python.stamp ##layer break one line of a kernel at a time; the test named for it must fail; ONLY="NAMES" (some minutes a stem)
-	@$(RUN_MUTANTS) $(ONLY:%=--only %) $(if $(LIST),--list)
-
-mutants-sample: kernels $(SETUP)/python.stamp ##keep of `make mutants` one in ONE_IN=40 (seconds a stem)
-	@$(RUN_MUTANTS) --one-in $(ONE_IN)
-
-mutants-quick: kernels $(SETUP)/python.stamp ##keep of `make mutants` one of each stem (seconds)
-	@$(RUN_MUTANTS) --quick
-
-# ---- broken drivers: the programs around the extracted proofs, changed one at a time -------------
-.PHONY: mutants-drivers
-mutants-drivers: kernels oracle $(SETUP)/python.stamp ##deep break the programs around the extracted proofs; the tests that ask them must fail (some minutes)
-	@$(PY) -m tests.runners.drivers --stem '$(STEM)' $(ONLY:%=--only %)
-
-# Changes that a machine makes, of kernels and oracles alike. NUMBER: of each stem, the same ones each time. It has no default
-# as a variable: those of the models and of the definitions stand in their survivors.toml.
-RUN_MUTANTS_ALL = PGQUERN_PROFILE=brief $(PY) -m tests.runners.mutants_all --stem '$(STEM)' --cflags '$(CFLAGS_KERNEL)' --world '$(CFLAGS_WORLD)' --asan '$(CFLAGS_ASAN)' $(foreach level,$(LEVELS),--isa '$(level)=$(ISA_$(level))')
-
-.PHONY: mutants-all mutants-all-sample
-mutants-all: kernels kernels-asan $(EXTRACTED) $(OBJECTS_WORLD) $(SETUP)/python.stamp ##deep a machine changes one line at a time, of kernels and oracles: a test must fail, or survivors.toml say why not; NUMBER=150 a stem (hours)
-	@$(RUN_MUTANTS_ALL) --number $(or $(NUMBER),150) $(PART:%=--part %) $(JOBS:%=--jobs %) $(if $(LIST),--list) $(JOIN:%=--join %)
-
-# What survivors.toml lists is not tried here.
-mutants-all-sample: kernels kernels-asan $(EXTRACTED) $(OBJECTS_WORLD) $(SETUP)/python.stamp ##keep of `make mutants-all` the first four changes of a stem (seconds a stem)
-	@$(RUN_MUTANTS_ALL) --number 4 --trust
+.PHONY: changes
+changes: kernels $(if $(filter quick,$(SIZE)),,$(CHANGES_NEED)) $(SETUP)/python.stamp ##day break one thing at a time in each layer: something must tell, or survivors.toml say why not; STEM=, LAYER=C,hand, NUMBER=, NAME= narrow; SIZE=quick: one by hand of each stem (a day)
+	@$(if $(LIST)$(filter quick,$(SIZE)),,$(call changed,cross,$(CHANGES_OF_CROSS)))
+	@$(if $(filter quick,$(SIZE)),$(RUN_CHANGES) --quick,$(RUN_CHANGES) --layer '$(CHANGED_LAYERS)' $(NUMBER:%=--number %) $(NAME:%=--name '%') $(PART:%=--part %) $(JOBS:%=--jobs %) $(if $(LIST),--list))
 
 # ---- anyone's kernel on trial: tools/judge; here its own trial ----------------------------------------
-.PHONY: judge-candidates
-judge-candidates: $(TEST_NEEDS) $(EXTRACTED) kernels-asan ##deep each candidate of tests/*/judge/ gets the verdict that it must get; ONLY=name of a file, without its end (a quarter of an hour)
-	@$(if $(LIST),$(PY) -m tests.runners.candidates,PGQUERN_RESULT=judge $(PYTEST) tests/test_judge.py -k 'each_candidate$(ONLY:%= and /%.)')
+.PHONY: test-candidates
+test-candidates: $(TEST_NEEDS) $(EXTRACTED) kernels-asan
+	@$(if $(LIST),$(PY) -m tests.runners.candidates,PGQUERN_RESULT=judge $(PYTEST) tests/judge/test_judge.py -k 'each_candidate$(NAME:%= and /%.)')
 
 # ---- what we found about upstream, shown on real servers --------------------------------------------
 # Where gdb is missing and may not be installed, what needs it says so, and is SKIPPED.
 .PHONY: findings
-findings: $(SETUP)/servers.stamp $(SETUP)/python.stamp ##deep run what reproduces each finding about upstream, tests/findings/*/reproduce, on real servers; STEM= (a minute)
+findings: $(SETUP)/servers.stamp $(SETUP)/python.stamp ##more run what reproduces each finding about upstream, tests/findings/*/reproduce, on real servers; STEM= (a minute)
 	@$(MAKE) -s $(SETUP)/gdb.stamp || true
 	@$(PY) -m tests.runners.findings --stem '$(STEM)'
-
-.PHONY: findings-pictures
-findings-pictures: $(MODEL_NEEDS) ##keep draw the findings' pictures anew, after a change of the models that found them; STEM= (a minute)
-	@$(PY) -m tests.runners.pictures --stem '$(STEM)'

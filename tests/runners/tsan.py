@@ -1,15 +1,14 @@
 # SPDX-License-Identifier: PostgreSQL
-"""Runs the threads of each stem, then runs them with one thing broken at a time.
+"""Runs the threads of each stem.
 
 python -m tests.runners.tsan --sanitized FLAGS --plain FLAGS [--stem STEM]
 
 tests/<stem>/tsan.c is built twice: with ThreadSanitizer and the kernels in build/obj-tsan, to find data races, and with
 the kernels as they are (build/obj), which gives many more looks at the answers. Both must find nothing. Their tallies
-together must show that each thing they are for has happened. For each entry of tests/<stem>/tsan.toml the first one
-must find something.
+together must show that each thing they are for has happened. tests/changes/ asks the first one what it finds if one
+thing is broken.
 """
 
-import math
 import re
 import resource
 import shlex
@@ -25,20 +24,20 @@ from typing import Any
 import click
 from rich.table import Table
 
-from tools.common import environment, mutants, results, watched
+from tools.common import environment, results, watch
 from tools.common.kernels import kernel_sources
 from tools.common.matrix import with_cell
-from tools.common.mutants import Mutant
 from tools.common.progress import console
 from tools.common.tally import tally, words
 
 ROOT = Path("build/tsan")
 SOURCES = Path("csrc")
+OBJECTS, ROUNDS = Path("build/obj-tsan"), 2_000
 PATIENCE = 10
-"""A mutant ends at its first finding, so more rounds cost time only if it survives."""
-NO_END = (20, 3 * PATIENCE)
-"""A mutant that takes so many seconds of CPU, and so many times those of the unchanged program, is in an endless
-loop. That is a finding. The clock's seconds would not do: a busy machine must not decide."""
+"""A changed program ends at its first finding, so more rounds cost time only if there is none."""
+NO_END = 1_200
+"""CPU seconds, many times what all rounds take: a changed program that takes more is in an endless loop. The clock's
+seconds would not do: a busy machine must not decide."""
 ASLEEP = "no thread goes on"
 FINDING = re.compile(r"(wrong answer)|(?:WARNING|ERROR): ThreadSanitizer: (.+?) (?:\(|on )")
 """How the program and ThreadSanitizer report a finding: a data race, a mutex that is unlocked twice, a crash."""
@@ -66,27 +65,22 @@ class Build:
             includes = kernel is not None and str(kernel) in built.with_suffix(".d").read_text().split()
             inputs.append(folder / source if source == kernel else source if includes else built)
         folder.mkdir(parents=True, exist_ok=True)
-        # A mutant may leave names unused: that is no error.
+        # A change may leave names unused: that is no error.
         command = ["clang", f"-I{folder / SOURCES}", *self.cflags, "-w", *map(str, inputs), "-pthread"]
         subprocess.run([*command, "-o", str(folder / self.name)], check=True)
         return folder / self.name
 
     def run(self, program: Path, cpu: int = resource.RLIM_INFINITY, patience: int = 1) -> tuple[int, bool, str]:
-        """As watched.run. cpu: seconds after which SIGXCPU ends it."""
+        """As watch.run. cpu: seconds after which SIGXCPU ends it."""
         fixed = subprocess.run([*FIXED_ADDRESSES, "true"], capture_output=True).returncode == 0
         command = [*(FIXED_ADDRESSES if fixed else []), str(program), str(self.rounds * patience)]
         variables = {"TSAN_OPTIONS": "halt_on_error=1"}
         log = program.with_name(f"{self.name}.log")
-        return watched.run(command, log, variables, partial(limit_cpu, cpu), int(self.sanitized))
+        return watch.run(command, log, variables, partial(limit_cpu, cpu), int(self.sanitized))
 
 
 def limit_cpu(seconds: int) -> None:
     resource.setrlimit(resource.RLIMIT_CPU, (seconds, resource.RLIM_INFINITY))
-
-
-def cpu_of_children() -> float:
-    used = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return used.ru_utime + used.ru_stime
 
 
 def item(name: str, start: float, passed: bool, found: str, output: str) -> dict[str, Any]:
@@ -102,40 +96,20 @@ def item(name: str, start: float, passed: bool, found: str, output: str) -> dict
     }
 
 
-def unchanged(stem: str, build: Build) -> tuple[dict[str, Any], dict[str, int], float]:
-    """The program as it is must find nothing: the item, its tally, and its seconds of CPU."""
+def unchanged(stem: str, build: Build) -> tuple[dict[str, Any], dict[str, int]]:
+    """The program as it is must find nothing: the item, and its tally."""
     start = time.monotonic()
     program = build.make(ROOT / stem, Path("tests", stem, "tsan.c"), None)
-    before = cpu_of_children()
     code, slept, output = build.run(program)
-    cpu, counts = cpu_of_children() - before, tally(output)
-    return (
-        item(f"unchanged, {build.name}", start, code == 0 and bool(counts), ASLEEP if slept else words(counts), output),
-        counts,
-        cpu,
-    )
+    counts = tally(output)
+    found = ASLEEP if slept else words(counts)
+    return item(f"unchanged, {build.name}", start, code == 0 and bool(counts), found, output), counts
 
 
 def includes(program: Path, file: Path, cflags: list[str]) -> bool:
     """Whether the program itself has a header's functions: their change may show there, beside unchanged kernels."""
     listed = subprocess.run(["clang", *cflags, "-MM", str(program)], capture_output=True, text=True, check=True).stdout
     return str(file) in listed.split()
-
-
-def broken(stem: str, build: Build, mutant: Mutant, cpu: int) -> dict[str, Any]:
-    """The program with one thing broken must find something."""
-    start = time.monotonic()
-    folder, program, file = ROOT / stem / mutant.name, Path("tests", stem, "tsan.c"), Path(mutant.file)
-    (folder / file).parent.mkdir(parents=True, exist_ok=True)
-    (folder / file).write_text(mutant.source(Path()))
-    looks = [(folder / file, None, PATIENCE) if file == program else (program, file, PATIENCE)]
-    if file != program and includes(program, file, build.cflags):
-        looks.insert(0, (program, None, 1))
-    for changed, kernel, patience in looks:
-        code, slept, output = build.run(build.make(folder, changed, kernel), cpu, patience)
-        if found := finding(code, slept, output):
-            break
-    return item(mutant.name, start, bool(found), found, output)
 
 
 def finding(code: int, slept: bool, output: str) -> str:
@@ -151,24 +125,19 @@ def finding(code: int, slept: bool, output: str) -> str:
 
 def judge(stem: str, sanitized: Build, plain: Build) -> bool:
     """Run all of a stem, write and print the result; whether it passed."""
-    items, seen, cpu = [], Counter[str](), []
+    items, seen = [], Counter[str]()
     for build in (sanitized, plain):
-        ran, counts, seconds = unchanged(stem, build)
+        ran, counts = unchanged(stem, build)
         items.append(ran)
         seen.update(counts)
-        cpu.append(seconds)
     if never := [what for what, n in seen.items() if n == 0]:
         items[-1] |= {"status": "failed", "reason": f"{', '.join(never)}: none, so it does not do what it is for"}
-    limit = NO_END[0] + NO_END[1] * math.ceil(cpu[0])
-    listed = mutants.load(Path("tests", stem, "tsan.toml"), Mutant)
-    items += [broken(stem, sanitized, mutant, limit) for mutant in listed]
     table = Table("run", "found", "s", title=f"{stem}: threads", title_justify="left")
     for ran in items:
         found = ran["found"] if ran["status"] == "passed" else f"[red]{ran['reason']}"
         table.add_row(ran["name"], found, f"{ran['seconds']:.1f}")
     console().print(table)
-    caught = sum(ran["status"] == "passed" for ran in items[2:])
-    says = f"{words(seen)}; {caught} of {len(listed)} mutants caught"
+    says = words(seen)
     results.write("tsan", stem, items, says=says, tools={"clang": environment.first_line("clang", "--version")})
     console().print(f"tsan {stem}: {says}", soft_wrap=True)
     return all(ran["status"] == "passed" for ran in items)
@@ -180,7 +149,7 @@ def judge(stem: str, sanitized: Build, plain: Build) -> bool:
 @click.option("--plain", required=True, help="flags of build/obj")
 def main(stem: str, sanitized: str, plain: str) -> None:
     """Run the threads of each stem that has some (15 s a stem)."""
-    first = Build("sanitized", 2_000, Path("build/obj-tsan"), shlex.split(sanitized), True)
+    first = Build("sanitized", ROUNDS, OBJECTS, shlex.split(sanitized), True)
     second = Build("plain", 10_000, Path("build/obj"), shlex.split(plain), False)
     passed = [judge(name, first, second) for name in with_cell("tests/{stem}/tsan.c", stem)]
     raise SystemExit(not all(passed))

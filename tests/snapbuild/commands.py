@@ -3,7 +3,7 @@
 
 from pathlib import Path
 
-from tests.commands import Inputs
+from tests.common.commands import Inputs
 from tests.snapbuild.test_snap import snap as snap_of
 from tests.snapbuild.test_snap import write
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: PostgreSQL
-"""How to reach the kinds that have no dispatched function of their own; see tests/dispatched.py."""
+"""How to reach the kinds that have no dispatched function of their own; see tests/common/dispatch.py."""
 
 from collections.abc import Callable
 from typing import Any

@@ -10,7 +10,7 @@ import subprocess
 from collections.abc import Sequence
 from enum import IntEnum
 
-from tests.extracted import program
+from tests.common.extraction import program
 
 PROGRAM = program("snapbuild")
 

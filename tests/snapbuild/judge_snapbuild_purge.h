@@ -2,6 +2,7 @@
 /* Inputs of `snapbuild_purge`, and, with JUDGE_SORTED, of `snapbuild_purge_sorted`: see tools/judge/inputs.h. */
 #ifndef JUDGE_SORTED
 #define JUDGE_SORTED false
+#define ANY_BYTES    1 /* the XIDs */
 #endif
 #include "../tests/snapbuild/judge_xids.h"
 

@@ -11,8 +11,8 @@ from pgquern import PgquernError, snapbuild
 from pgquern.memory import MOST
 from pgquern.snapbuild import Committed, CommittedFull, KnownAssigned, Reason, compress, variants
 
-from tests import guarded
-from tests.every_variant import every_variant
+from tests.common import guard_pages
+from tests.common.variants import every_variant
 from tests.snapbuild.agree import code_of
 
 
@@ -21,7 +21,7 @@ from tests.snapbuild.agree import code_of
 def test_compress_refuses_lengths_that_differ(
     monkeypatch: pytest.MonkeyPatch, variant: str, n: int, flags: int, tail: int
 ) -> None:
-    monkeypatch.setattr(snapbuild, "new_array", guarded.Arrays(at_end=True).new)
+    monkeypatch.setattr(snapbuild, "new_array", guard_pages.Arrays(at_end=True).new)
     with pytest.raises(ValueError, match=f"{n} XIDs have {flags} flags, and the tail is {tail}"):
         compress(range(3, 3 + n), [True] * flags, tail=tail, variant=variant)
 
@@ -81,7 +81,7 @@ class TwoNumbers:
 
 def test_a_capacity_is_read_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """C is told the length of the array that was made."""
-    monkeypatch.setattr(snapbuild, "new_array", guarded.Arrays(at_end=True).new)
+    monkeypatch.setattr(snapbuild, "new_array", guard_pages.Arrays(at_end=True).new)
     two: Any = TwoNumbers()
     known = KnownAssigned(two)
     assert code_of(lambda: known.add(3, 9000, 1)) == (lib.PGQ_SNAPBUILD_CAPACITY, 0)

@@ -12,10 +12,10 @@ from pgquern.snapbuild import Committed, CommittedFull
 
 from ref import snapbuild as ref
 from ref.xid import FIRST_NORMAL, XID, full
+from tests.common.tally import tally
 from tests.snapbuild.agree import SMALL_RING, code_of, names, subsets
 from tests.snapbuild.extracted import PROGRAM, Extracted, Op
 from tests.snapbuild.strategies import CORNERS, HALF, around
-from tests.tally import tally
 
 
 def test_the_extracted_proof_agrees() -> None:

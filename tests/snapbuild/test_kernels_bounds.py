@@ -11,7 +11,7 @@ from pgquern.snapbuild import Committed, CommittedFull, KnownAssigned, Reason, v
 
 from ref import snapbuild as ref
 from ref.xid import FIRST_NORMAL, XID, full
-from tests.every_variant import every_variant
+from tests.common.variants import every_variant
 
 LAST = XID.size - 1
 MOST = 2**28

@@ -15,13 +15,13 @@ from pgquern.snapbuild import variants
 
 from ref import snapbuild as ref
 from ref.xid import XID, full
-from tests import guarded
-from tests.every_variant import every_variant
-from tests.tally import tally
+from tests.common import guard_pages
+from tests.common.tally import tally
+from tests.common.variants import every_variant
 
 LIVE = [full(4, XID.size - 2), full(4, XID.size - 1), full(5, 3), full(5, 4), full(5, 9)]
 BATCH = [full(5, 4), full(5, 20), full(4, XID.size - 3), full(5, 3), full(5, 20)]
-MEMORIES = {"lower end guarded": guarded.Arrays(False).new, "upper end guarded": guarded.Arrays(True).new}
+MEMORIES = {"lower end guarded": guard_pages.Arrays(False).new, "upper end guarded": guard_pages.Arrays(True).new}
 
 
 class Array:

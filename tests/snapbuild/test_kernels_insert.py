@@ -8,9 +8,9 @@ import pytest
 from pgquern.snapbuild import Committed, CommittedFull
 
 from ref.xid import FIRST_NORMAL, XID, full
+from tests.common.tally import tally
 from tests.snapbuild.agree import subsets
 from tests.snapbuild.strategies import HALF, LAST
-from tests.tally import tally
 
 
 @pytest.mark.parametrize("m", [*range(2, 19), 31, 32, 33, 62, 63, 64, 65, 66, 127, 128, 129, 191, 193, 500])

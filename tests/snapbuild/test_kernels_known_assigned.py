@@ -14,7 +14,7 @@ from pgquern.snapbuild import KnownAssigned, Reason
 
 from ref import snapbuild as ref
 from ref.xid import FIRST_NORMAL, XID
-from tests import guarded
+from tests.common import guard_pages
 
 LAST = XID.size - 1
 HALF = XID.half
@@ -130,7 +130,7 @@ def test_add_names_the_argument_at_fault(from_xid: int, to_xid: int, refusal: tu
 @pytest.mark.parametrize("n", [1, 2, 3, 16, 1024, 1025])
 def test_a_search_stays_within_the_array(monkeypatch: pytest.MonkeyPatch, n: int, at_end: bool) -> None:
     """A full array against a page that cannot be touched: XIDs below all, above all, and each that is there."""
-    monkeypatch.setattr("pgquern.snapbuild.new_array", guarded.Arrays(at_end).new)
+    monkeypatch.setattr("pgquern.snapbuild.new_array", guard_pages.Arrays(at_end).new)
     held = [XID.size - n // 2 + i for i in range(n // 2)] + [FIRST_NORMAL + i for i in range(n - n // 2)]
     known = KnownAssigned(n)
     known.add(held[0], held[-1], 1)

@@ -10,10 +10,10 @@ from pgquern.snapbuild import Committed, CommittedFull, compress, variants
 
 from ref import snapbuild as ref
 from ref.xid import FIRST_NORMAL, XID, full
-from tests.every_variant import every_variant
+from tests.common.tally import tally
+from tests.common.variants import every_variant
 from tests.snapbuild.agree import PATTERNS
 from tests.snapbuild.strategies import CORNERS, HALF, LAST, around
-from tests.tally import tally
 
 CANARY = 0xDEADBEEF
 

@@ -10,10 +10,10 @@ import pytest
 from pgquern.snapbuild import Committed, variants
 
 from ref.xid import FIRST_NORMAL, XID
-from tests.every_variant import every_variant
+from tests.common.tally import tally
+from tests.common.variants import every_variant
 from tests.snapbuild.agree import SMALL_RING, names, subsets
 from tests.snapbuild.strategies import CORNERS, HALF, LAST, around
-from tests.tally import tally
 
 
 @pytest.mark.exhaustive

@@ -13,7 +13,7 @@ from pgquern.snapbuild import Committed, CommittedFull, variants
 
 from ref import snapbuild as ref
 from ref.xid import FIRST_NORMAL, full
-from tests.every_variant import every_variant
+from tests.common.variants import every_variant
 from tests.snapbuild.agree import code_of, names
 from tests.snapbuild.strategies import normal_xids
 

@@ -14,9 +14,9 @@ from pgquern import snapbuild as kernels
 
 from ref.snapbuild import Code, KnownAssigned, Reason, XidArrayError
 from ref.xid import FIRST_NORMAL, INVALID, XID
-from tests.every_variant import every_variant
+from tests.common.tally import tally
+from tests.common.variants import every_variant
 from tests.snapbuild.extracted import PROGRAM, Extracted, Op
-from tests.tally import tally
 
 VARIANTS = [v.name for v in kernels.variants("known_assigned") if v.supported]
 

@@ -11,11 +11,11 @@ from typing import Any
 import psycopg
 import pytest
 
+from tests.common.tally import tally
 from tests.postgres.minors import minors
 from tests.postgres.server import Build, Server, ServerError, wait_for
 from tests.postgres.wrap import move_next_to_wrap
 from tests.snapbuild.decoding import PLUGIN
-from tests.tally import tally
 
 pytestmark = pytest.mark.minors
 

@@ -11,12 +11,12 @@ import pytest
 from pgquern.snapbuild import variants
 
 from ref.xid import FIRST_NORMAL
-from tests.neon_header import LOADED_AGAIN, STORED_BY_HALVES, UPPER_FIRST
-from tests.operations import MOVE, compare, is_told, proved, skip_unless_run
+from tests.common.neon_header import LOADED_AGAIN, STORED_BY_HALVES, UPPER_FIRST
+from tests.common.operations import MOVE, compare, is_told, proved, skip_unless_run
 
 INPLACE, SORTED, SCALAR, FULL, COMPRESS, UPSTREAM, APPEND = range(7)
-SNAPSHOT, BRANCHLESS, AVX2, INSERT, APPEND_FEW, NEON, NEON_COMPRESS, SORT = range(7, 15)
-AVX512, AVX2_COMPRESS, INSERT_UNSORTED, FULL_LAZY_HEAD = range(15, 19)
+SNAPSHOT, BRANCHLESS, AVX2, INSERT, APPEND_FEW, NEON, SORT = range(7, 14)
+AVX512, INSERT_UNSORTED, FULL_LAZY_HEAD = range(14, 17)
 KINDS = {
     "inplace": INPLACE,
     "sorted": SORTED,
@@ -31,17 +31,15 @@ KINDS = {
     "sorted_insert": INSERT,
     "append_few": APPEND_FEW,
     "neon": NEON,
-    "neon_compress": NEON_COMPRESS,
     "upstreams_snapshot": SORT,
     "avx512": AVX512,
-    "avx2_compress": AVX2_COMPRESS,
     "unsorted_insert": INSERT_UNSORTED,
     "full_lazy_head": FULL_LAZY_HEAD,
 }
-NEEDS = {AVX2: "avx2", AVX512: "avx512", AVX2_COMPRESS: "avx2", NEON: "neon", NEON_COMPRESS: "neon"}
+NEEDS = {AVX2: "avx2", AVX512: "avx512", NEON: "neon"}
 """The variants that not every CPU has."""
 HERE = {variant.name for variant in variants("purge") if variant.supported}
-COMPRESSING = (COMPRESS, BRANCHLESS, NEON_COMPRESS, AVX2_COMPRESS)
+COMPRESSING = (COMPRESS, BRANCHLESS)
 BY_BLOCKS = (SCALAR, AVX2, AVX512, NEON)
 HALF, RING = 2**31, 2**32
 LONG = 2**16
@@ -432,39 +430,6 @@ CHANGES = {
         "            copy_block(to, from);\n",
     ),
     "blocks are of 512 in neon": ("blocks.h", NEON, "    BLOCK = 256, ", "    BLOCK = 512, "),
-    "a rest stores live XIDs alone in avx2": (
-        "known_assigned.h",
-        AVX2_COMPRESS,
-        "        to[kept] = from[i];\n",
-        "        if (valid[i])\n            to[kept] = from[i];\n",
-    ),
-    "the flags of a rest come first in avx2": (
-        "known_assigned.h",
-        AVX2_COMPRESS,
-        "        to[kept] = from[i];\n        kept += valid[i];\n",
-        "        bool one = *(const volatile bool *)(valid + i);\n\n"
-        "        to[kept] = from[i];\n        kept += one;\n",
-    ),
-    "a register of flags comes before its XIDs in avx2": (
-        "pack_avx2.h",
-        AVX2_COMPRESS,
-        "        const __m256i x = _mm256_loadu_si256((const __m256i *)(from));\n"
-        "        const __m128i flags = _mm_loadl_epi64((const __m128i *)(valid));\n",
-        "        const __m128i flags = _mm_loadl_epi64((const __m128i *)(valid));\n"
-        "        const __m256i x = _mm256_loadu_si256((const __m256i *)(from));\n",
-    ),
-    "the last register is left to the rest in avx2": (
-        "compress_avx2.c",
-        AVX2_COMPRESS,
-        "    to = pack_avx2(xids, xids + tail, xids + head, valid + tail);\n",
-        "    rest -= n >= 8 ? 8 : 0;\n    to = pack_avx2(xids, xids + tail, xids + rest, valid + tail);\n",
-    ),
-    "flags are set one by one, from the last one on, in avx2": (
-        "compress_avx2.c",
-        AVX2_COMPRESS,
-        "        memset(valid, true, (size_t)(to - xids));\n",
-        "        for (size_t i = (size_t)(to - xids); i > 0; i--)\n            valid[i - 1] = true;\n",
-    ),
     "arrays are long from 2,000 on in neon": ("blocks.h", NEON, "    LONG_ARRAY = 4096 ", "    LONG_ARRAY = 2000 "),
     "a rest is loaded again in neon": (
         "purge.h",
@@ -488,31 +453,6 @@ CHANGES = {
     "the lower half of a register is stored by itself in neon": (
         "purge_neon.c",
         NEON,
-        LEFT_PACK,
-        LEFT_PACK + STORED_BY_HALVES,
-    ),
-    "a rest stores live XIDs alone in neon": (
-        "known_assigned.h",
-        NEON_COMPRESS,
-        "        to[kept] = from[i];\n",
-        "        if (valid[i])\n            to[kept] = from[i];\n",
-    ),
-    "the flags of a rest come first in neon": (
-        "known_assigned.h",
-        NEON_COMPRESS,
-        "        to[kept] = from[i];\n        kept += valid[i];\n",
-        "        bool one = *(const volatile bool *)(valid + i);\n\n"
-        "        to[kept] = from[i];\n        kept += one;\n",
-    ),
-    "the upper half of entries comes first in neon": (
-        "compress_neon.c",
-        NEON_COMPRESS,
-        LEFT_PACK,
-        LEFT_PACK + UPPER_FIRST,
-    ),
-    "the upper half of entries is stored first in neon": (
-        "compress_neon.c",
-        NEON_COMPRESS,
         LEFT_PACK,
         LEFT_PACK + STORED_BY_HALVES,
     ),

@@ -17,9 +17,9 @@ from pgquern.snapbuild import Committed, CommittedFull, variants
 
 from ref.snapbuild import SnapBuild, SnapBuildFull, Snapshot, State
 from ref.xid import FIRST_NORMAL, XID, full, widen, xid_of
+from tests.common.tally import tally
 from tests.snapbuild.extracted import PROGRAM, Extracted, Op
 from tests.snapbuild.strategies import HALF
-from tests.tally import tally
 
 MARGIN = 1_000_000
 AHEAD = st.sampled_from([HALF, HALF, HALF // 4, 1000, 1])

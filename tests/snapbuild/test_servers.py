@@ -17,6 +17,7 @@ from pgquern import snapbuild as kernels
 
 from ref import snapbuild
 from ref.xid import INVALID, XID
+from tests.common.tally import tally
 from tests.postgres.server import DEBIAN, EMBEDDED, Build, Server
 from tests.postgres.wrap import move_next_to_wrap
 from tests.snapbuild.decoding import (
@@ -31,9 +32,8 @@ from tests.snapbuild.decoding import (
     run_slot_creation,
     run_workload,
 )
-from tests.tally import tally
 
-pytestmark = pytest.mark.servers
+pytestmark = [pytest.mark.servers, pytest.mark.claim3]
 
 SETTINGS: dict[str, str | int] = {"wal_level": "logical"}
 ROUNDS, SESSIONS, SEED = 130, 12, 3

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: PostgreSQL
-"""`make snap` on files made here: sound, damaged in each byte and field, foreign; and with a stale xmax."""
+"""`pgquern snap` on files made here: sound, damaged in each byte and field, foreign; and with a stale xmax."""
 
 import ctypes
 import json
@@ -94,7 +94,7 @@ def test_a_purge_is_the_oracles_across_the_wrap(tmp_path: Path) -> None:
 
 
 def test_the_command(tmp_path: Path) -> None:
-    """As `make snap` runs it, on a folder: in the order of the LSNs, and the status of the worst."""
+    """As `pgquern snap` runs it, on a folder: in the order of the LSNs, and the status of the worst."""
     write(tmp_path, snap(committed=[150]), "1-0.snap")
     write(tmp_path, snap(committed=[151]), "0-FFFFFF.snap")
     write(tmp_path, b"".join([snap(committed=[151])[:-1], b"\x07"]), "0-1000000.snap")
@@ -163,7 +163,7 @@ def test_files_that_are_none(tmp_path: Path) -> None:
         assert (status, "other: no .snap file: " in text, words in text) == (2, True, True), text
     (tmp_path / "empty").mkdir()
     nowhere: dict[Path | str, str] = {
-        "": "say which file: make snap FILE=",
+        "": "say which file: pgquern snap /",
         tmp_path / "none": "there is no such file",
         tmp_path / "empty": "no .snap file is in it",
     }

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: PostgreSQL
-"""`make snap` on the files of real servers: each major's, what 18 itself says of them, and those of the finding."""
+"""`pgquern snap` on the files of real servers: each major's, what 18 itself says of them, and those of the finding."""
 
 from pathlib import Path
 

@@ -20,6 +20,7 @@ import psycopg
 import pytest
 
 from ref.snapbuild import SnapBuild, State
+from tests.common.tally import tally
 from tests.postgres.server import DEBIAN, EMBEDDED, Build, Server
 from tests.snapbuild.decoding import PLUGIN, SLOT, Commit, Purge, decode, events
 from tests.snapbuild.half_ring import (
@@ -31,7 +32,6 @@ from tests.snapbuild.half_ring import (
     take_xid,
     wait_for_slot,
 )
-from tests.tally import tally
 
 pytestmark = pytest.mark.servers
 

@@ -8,7 +8,6 @@ are kept in spec/snapbuild/traces, for `make model` to follow without servers. A
 
 from __future__ import annotations
 
-import json
 import re
 import shutil
 import subprocess
@@ -24,10 +23,11 @@ from pgquern.snapbuild import Committed
 
 from ref.snapbuild import SnapBuild, State
 from ref.xid import XID
+from spec.tools import traces
+from tests.common.tally import tally
 from tests.postgres.server import EMBEDDED, Build, Server
 from tests.postgres.wrap import move_next_to_wrap
 from tests.snapbuild.tracing import SETTINGS, Journal, record, record_creation
-from tests.tally import tally
 from tools.common import results
 
 TOP = Path(__file__).resolve().parents[2]
@@ -59,11 +59,9 @@ class Source:
 SOURCES = [
     Source("pg13", EMBEDDED[13]),
     Source("pg14_wrap", EMBEDDED[14], wrap=True),
-    Source("pg15", EMBEDDED[15]),
     Source("pg15_wrap", EMBEDDED[15], wrap=True),
     Source("pg16", EMBEDDED[16]),
     Source("pg17_wrap", EMBEDDED[17], wrap=True),
-    Source("pg18", EMBEDDED[18]),
     Source("pg18_wrap", EMBEDDED[18], wrap=True),
     Source("pg18_full", EMBEDDED[18], creation=True),
 ]
@@ -185,9 +183,9 @@ def all_traces(folder: Path) -> dict[str, Journal]:
     journals = {}
     for source in SOURCES:
         journals[source.name], version = source.record()
-        journals[source.name].write(folder / f"{source.name}.jsonl", server=version)
+        journals[source.name].write(folder / f"{source.name}{traces.SUFFIX}", server=version)
     journals["oracle"] = simulate(SEED)
-    journals["oracle"].write(folder / "oracle.jsonl", server="ref/snapbuild.py and the kernels")
+    journals["oracle"].write(folder / f"oracle{traces.SUFFIX}", server="ref/snapbuild.py and the kernels")
     return journals
 
 
@@ -210,18 +208,17 @@ def replayed(tmp_path_factory: pytest.TempPathFactory) -> Replayed:
     (stem / "traces").mkdir(parents=True)
     for module in (TOP / "spec" / "snapbuild").glob("*.tla"):
         shutil.copy(module, stem)
-    (top / "spec" / "README.md").touch()
     (top / "build" / "tools").mkdir(parents=True)
     (top / "build" / "tools" / JAR.name).symlink_to(JAR)
 
     journals = all_traces(stem / "traces")
     head, *tables = re.split(r"^(?=\[)", (TOP / "spec" / "snapbuild" / "models.toml").read_text(), flags=re.MULTILINE)
-    models = [text for text in tables if not text.startswith("[run.") or text.startswith("[run.TraceSnapbuild_small_")]
+    others = re.compile(r"\[runs?\.(?!TraceSnapbuild_small_)")
+    models = [text for text in tables if not others.match(text)]
     for name, alter in ALTERATIONS.items():
-        lines = [json.loads(line) for line in (stem / "traces" / f"{name}.jsonl").read_text().splitlines()]
+        lines = traces.load(stem / "traces" / f"{name}{traces.SUFFIX}")
         alter(lines)
-        altered = "".join(json.dumps(line) + "\n" for line in lines)
-        (stem / "traces" / f"{name}_altered.jsonl").write_text(altered)
+        traces.save(stem / "traces" / f"{name}_altered{traces.SUFFIX}", lines)
         run = next(text for text in tables if text.startswith(f"[run.TraceSnapbuild_small_{name}]"))
         run = run.replace(f"_{name}]", f"_{name}_altered]")
         models.append(run.replace(f'Trace = "{name}"', f'Trace = "{name}_altered"'))

@@ -30,7 +30,7 @@ static void *laid_out(size_t n, size_t more, size_t width)
 /* Behind an array there is space for a batch that is inserted. */
 static size_t space_for(int op, size_t m)
 {
-    return op == 6 || op == 10 || op == 11 || op == 17 ? m : 0;
+    return op == 6 || op == 10 || op == 11 || op == 15 ? m : 0;
 }
 
 /* n XIDs, and beside them m flags, or XIDs of a batch, or the space of a snapshot. xmin of flags: the tail. */
@@ -48,7 +48,7 @@ static bool run(int op, void *xids, size_t n, void *beside, size_t m, uint64_t x
         return pgq_snapbuild_purge_scalar(&committed, (uint32_t)xmin).code == PGQ_OK;
     case 3:
         return pgq_snapbuild_purge_full_memmove(&full, xmin).code == PGQ_OK;
-    case 18: /* before the head lie as many as beside them */
+    case 16: /* before the head lie as many as beside them */
         full = (pgq_snapbuild_committed_full){xids, m, n - m, n};
         return pgq_snapbuild_purge_full_lazy_head(&full, xmin).code == PGQ_OK;
     case 4:
@@ -60,26 +60,22 @@ static bool run(int op, void *xids, size_t n, void *beside, size_t m, uint64_t x
         return pgq_snapbuild_insert_append(&committed, beside, m, false).code == PGQ_OK;
     case 7:
         return pgq_snapbuild_snapshot_sorted(&committed, beside, m).code == PGQ_OK;
-    case 14:
+    case 13:
         return pgq_snapbuild_snapshot_upstream(&committed, beside, m).code == PGQ_OK;
     case 8:
         return pgq_snapbuild_known_assigned_scalar(committed.xip, beside, xmin, n) <= n;
 #if defined(__x86_64__)
     case 9:
         return pgq_snapbuild_purge_avx2(&committed, (uint32_t)xmin).code == PGQ_OK;
-    case 15:
+    case 14:
         return pgq_snapbuild_purge_avx512(&committed, (uint32_t)xmin).code == PGQ_OK;
-    case 16:
-        return pgq_snapbuild_known_assigned_avx2(committed.xip, beside, xmin, n) <= n;
 #elif defined(__aarch64__)
     case 12:
         return pgq_snapbuild_purge_neon(&committed, (uint32_t)xmin).code == PGQ_OK;
-    case 13:
-        return pgq_snapbuild_known_assigned_neon(committed.xip, beside, xmin, n) <= n;
 #endif
     case 10:
     case 11:
-    case 17:
+    case 15:
         return pgq_snapbuild_insert_sorted_after_consistent(&committed, beside, m, op != 11).code == PGQ_OK;
     default:
         return false;
@@ -89,8 +85,8 @@ static bool run(int op, void *xids, size_t n, void *beside, size_t m, uint64_t x
 int main(void)
 {
     for (int op; (op = getchar()) != EOF;) {
-        size_t width = op == 3 || op == 18 ? 8 : 4;
-        size_t beside_width = op == 4 || op == 8 || op == 13 || op == 16 ? 1 : 4;
+        size_t width = op == 3 || op == 16 ? 8 : 4;
+        size_t beside_width = op == 4 || op == 8 ? 1 : 4;
         uint32_t n, m;
         uint64_t xmin;
         void *xids, *beside;

@@ -9,7 +9,6 @@ From 15 on the journal is also held against the WAL itself.
 
 from __future__ import annotations
 
-import json
 import re
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
@@ -23,6 +22,7 @@ from typing import Any
 import psycopg
 
 from ref.xid import XID
+from spec.tools import traces
 from tests.postgres.server import Server
 from tests.snapbuild.decoding import (
     PLUGIN,
@@ -156,9 +156,8 @@ class Journal:
         self.tell("read_running", **facts)
 
     def write(self, path: Path, **head: Any) -> None:
-        """As JSON lines: the head, then the events."""
-        lines = [{**head, "first": self.first, "full": self.full}, *self.events]
-        path.write_text("".join(json.dumps(line) + "\n" for line in lines))
+        """The head, then the events."""
+        traces.save(path, [{**head, "first": self.first, "full": self.full}, *self.events])
 
 
 # ---- a real server ---------------------------------------------------------------------------------

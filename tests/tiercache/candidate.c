@@ -7,9 +7,6 @@
 
 #include "../tools/judge/watch.h"
 
-_Atomic unsigned long pgq_judge_calls_made;
-unsigned long pgq_judge_open;
-
 #include <string.h>
 
 extern const policy_calls pgq_judge_calls;
@@ -147,7 +144,6 @@ static void insert(policy *p, uint32_t entry, uint64_t page)
         return;
     }
     look(p, &before);
-    pgq_judge_calls_made++;
     candidate_insert(p, entry, page);
     compare(p, &before, entry, true);
     if (p->pages[entry] != page)
@@ -163,7 +159,6 @@ static void hit(policy *p, uint32_t entry)
         return;
     }
     look(p, &before);
-    pgq_judge_calls_made++;
     candidate_hit(p, entry);
     compare(p, &before, TABLE_NONE, false);
 }
@@ -176,7 +171,6 @@ static uint32_t victim(policy *p)
         return candidate_victim(p);
     look(p, &before);
     uint32_t first = asked_before(p);
-    pgq_judge_calls_made++;
     uint32_t entry = candidate_victim(p);
     judge_victim(p, &before, entry);
     if (first != entry)
@@ -195,7 +189,6 @@ static void leave(policy *p, uint32_t entry, bool evicted)
         return;
     }
     look(p, &before);
-    pgq_judge_calls_made++;
     candidate_remove(p, entry, evicted);
     compare(p, &before, entry, false);
 }
@@ -209,7 +202,6 @@ static void pass(policy *p, uint64_t page)
         return;
     }
     look(p, &before);
-    pgq_judge_calls_made++;
     candidate_pass(p, page);
     compare(p, &before, TABLE_NONE, false);
 }

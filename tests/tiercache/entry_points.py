@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: PostgreSQL
-"""A sound call of each entry point of the binding; see tests/entry_points.py."""
+"""A sound call of each entry point of the binding; see tests/common/entry_points.py."""
 
 from collections.abc import Callable
 from typing import Any
 
 from pgquern.tiercache import PAGE_SIZE, TierCache, hits, variants
 
-from tests.entry_points import Call
+from tests.common.entry_points import Call
 from tests.tiercache.devices import Disk
 
 PAGES, SLOTS = 16, 4

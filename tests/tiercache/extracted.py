@@ -8,7 +8,7 @@ from typing import Any
 from pgquern.tiercache import File
 
 from ref.tiercache import BLOCK_PAGES, Frame, Slot, TierCache
-from tests.extracted import program
+from tests.common.extraction import program
 from tests.tiercache.devices import Operation, Records
 
 PROGRAM = program("tiercache")

@@ -10,7 +10,7 @@ from pgquern import PgquernError
 from pgquern.tiercache import TierCache
 
 from ref import tiercache as ref
-from tests.tally import tally
+from tests.common.tally import tally
 from tests.tiercache.devices import SSD_BLOCKS, Disk, Records, whole_writes
 from tests.tiercache.extracted import Step, Traced, answers, number, power_loss
 

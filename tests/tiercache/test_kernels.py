@@ -16,8 +16,7 @@ from pgquern import PgquernError
 from pgquern.tiercache import File, TierCache, Where, hits, variants
 
 from ref import tiercache as ref
-from tests.every_variant import every_variant
-from tests.tiercache.crashing import crash_everywhere
+from tests.common.variants import every_variant
 from tests.tiercache.devices import (
     FIRST_SLOT,
     SLOT,
@@ -252,71 +251,6 @@ def where(cache: ref.TierCache, page: int) -> int:
     return in_memory + on_ssd
 
 
-def test_a_restart_knows_what_the_ssd_alone_has() -> None:
-    """The next fsync brings it to the store."""
-    sizes: dict[str, Any] = {"pages": PAGES, "frames": 16, "slots": SLOTS, "batch": 1}
-    disk = Disk(PAGES, SLOTS)
-    cache = TierCache(disk, **sizes)
-    for page in range(20):
-        cache.write(page, Random(page).randbytes(ref.PAGE_SIZE))
-    alone = [page for page in range(20) if cache.where(page) & Where.SSD_DIRTY]
-    assert alone
-    cache.close()
-    cache = TierCache(disk, **sizes)
-    assert all(cache.where(page) & Where.SSD_DIRTY for page in alone)
-    cache.fsync()
-    cache.close()
-    disk.replace_ssd(None)
-    cache = TierCache(disk, **sizes)
-    for page in alone:
-        assert cache.read(page) == Random(page).randbytes(ref.PAGE_SIZE)
-    cache.close()
-
-
-def test_what_lies_between_dirty_pages_is_read_and_they_are_not() -> None:
-    """Three runs of dirty pages in a block: the pages between come from the store, and one request writes all."""
-    sizes: dict[str, Any] = {"pages": PAGES, "frames": 16, "slots": SLOTS}
-    disk = Disk(PAGES, SLOTS)
-    cache = TierCache(disk, **sizes)
-    for page in (0, 2, 4):
-        cache.write(page, Random(page).randbytes(ref.PAGE_SIZE))
-    before = len(disk.log)
-    cache.fsync()
-    to_store = [
-        (op.what, op.size // ref.PAGE_SIZE) for op in disk.log[before:] if op.file is File.STORE and op.offset == 0
-    ]
-    assert to_store == [("read", 5), ("write", 5), ("sync", 0)]
-    cache.close()
-    disk.replace_ssd(None)
-    cache = TierCache(disk, **sizes)
-    for page in range(6):
-        assert cache.read(page) == (
-            Random(page).randbytes(ref.PAGE_SIZE) if page in (0, 2, 4) else bytes(ref.PAGE_SIZE)
-        )
-    cache.close()
-
-
-def test_a_restart_takes_the_newer_of_two_slots() -> None:
-    """Page 0 goes to the SSD twice; the crash loses the write that had overwritten its first slot."""
-    disk = Disk(PAGES, SLOTS)
-    sizes: dict[str, Any] = {"pages": PAGES, "frames": 16, "slots": SLOTS, "batch": 1, "policy": "lru"}
-    cache = TierCache(disk, **sizes)
-    older, newer = b"1" * ref.PAGE_SIZE, b"2" * ref.PAGE_SIZE
-    for page in range(17):
-        cache.write(page, older)
-    cache.write(0, newer)
-    for page in range(3, 17):
-        cache.read(page)
-    cache.write(17, older)
-    cache.write(18, older)
-    cache.close()
-    to_ssd = [n for n, op in enumerate(disk.log) if op.what == "write" and op.file is File.SSD and op.size == SLOT]
-    disk.lose_power(lambda number, _sector: number != to_ssd[-2])
-    cache = TierCache(disk, **sizes)
-    assert cache.read(0) == newer
-    cache.close()
-
-
 def crc32c(data: bytes | bytearray) -> int:
     """CRC-32C, bit by bit."""
     crc = 2**32 - 1
@@ -391,21 +325,6 @@ def test_a_page_that_is_written_while_it_is_read_is_read_again(meddling: tuple[M
     disk.meanwhile = meanwhile
     assert cache.read(0) == page_contents(1000)
     assert cache.read(0) == page_contents(1000)
-
-
-def test_a_page_that_is_written_while_it_is_written_back_stays_dirty(meddling: tuple[Meddling, TierCache]) -> None:
-    disk, cache = meddling
-    cache.write(0, page_contents(1000))
-
-    def before() -> None:
-        disk.before = lambda: None
-        cache.write(0, page_contents(1001))
-
-    disk.before = before
-    cache.fsync()
-    assert cache.where(0) == Where.IN_MEMORY | Where.MEMORY_DIRTY
-    cache.fsync()
-    assert disk.volumes[File.STORE].durable[: ref.PAGE_SIZE] == page_contents(1001)
 
 
 def test_an_fsync_finds_what_is_dirty_whatever_became_clean_before(meddling: tuple[Meddling, TierCache]) -> None:
@@ -524,10 +443,3 @@ TestSideBySideS3Fifo = SideBySideS3Fifo.TestCase
 TestSideBySideS3Fifo.settings = SETTINGS
 TestSideBySideBy4Kib = SideBySideBy4Kib.TestCase
 TestSideBySideBy4Kib.settings = SETTINGS
-
-
-@pytest.mark.deep
-@pytest.mark.parametrize("faults", [False, True])
-@pytest.mark.parametrize("seed", [1000, 2000, 3000])
-def test_what_is_synced_survives_many_crashes(seed: int, faults: bool) -> None:
-    crash_everywhere(seed + 500 * faults, 2_000, faults=faults, ssd_block=SSD_BLOCKS[seed // 1000 % 2])

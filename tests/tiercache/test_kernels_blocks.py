@@ -4,7 +4,6 @@ slot, and files that are opened with O_DIRECT."""
 
 import os
 from collections.abc import Callable, Sequence
-from itertools import pairwise
 from mmap import mmap
 from pathlib import Path
 from random import Random
@@ -15,7 +14,7 @@ from _pgquern import ffi, lib
 from pgquern import PgquernError, tiercache
 from pgquern.tiercache import File, SsdFound, TierCache, Where
 
-from ref.tiercache import PAGE_SIZE, SECTOR, TRAILERS
+from ref.tiercache import PAGE_SIZE, SECTOR
 from tests.tiercache.devices import FIRST_SLOT, SSD_BLOCKS, Disk, Operation
 
 PAGES, SLOTS, FRAMES, ALIGNMENT = 80, 12, 16, 4096
@@ -114,51 +113,6 @@ def live(disk: Nested, ssd_block: int) -> None:
     cache.close()
 
 
-@blocks
-def test_each_request_is_of_whole_units_in_aligned_memory(ssd_block: int, requests: list[Request]) -> None:
-    live(Nested(PAGES, SLOTS, ssd_block=ssd_block), ssd_block)
-    units = {File.STORE: PAGE_SIZE, File.SSD: ssd_block, File.CONTROL: SECTOR}
-    for request in requests:
-        unit = units[request.file]
-        assert (request.size % unit, request.offset % unit, request.address % ALIGNMENT) == (0, 0, 0), request
-        assert request.file is not File.CONTROL or request[2:4] == (0, SECTOR)
-    slot = ssd_block + PAGE_SIZE
-    assert {request[:2] + request[3:4] for request in requests} >= {
-        *((what, File.CONTROL, SECTOR) for what in ("read", "write")),
-        *((what, File.SSD, size) for what in ("read", "write") for size in (ssd_block, slot)),
-        *((what, File.STORE, n * PAGE_SIZE) for what in ("read", "write") for n in (1, 16, TRAILERS)),
-    }
-    discards = {request.offset for request in requests if request[:2] == ("write", File.SSD) and request.size < slot}
-    assert discards > {0}
-    assert all((offset - FIRST_SLOT) % slot == 0 for offset in discards - {0})
-
-
-@blocks
-def test_the_rest_of_a_request_begins_where_that_has_ended(ssd_block: int, requests: list[Request]) -> None:
-    """In the file and in memory. Each second request moves half of its sectors."""
-    disk = Disk(PAGES, SLOTS, ssd_block=ssd_block)
-    disk.short = set(range(0, 10_000, 2))
-    cache = opened(disk, ssd_block)
-    for number in range(PAGES):
-        cache.write(number, page(number))
-    cache.fsync()
-    for number in reversed(range(PAGES)):
-        assert cache.read(number) == page(number)
-    cache.close()
-    asked = [operation.what != "sync" for operation in disk.log]
-    made = iter(requests)
-    by_number = [next(made) if is_request else None for is_request in asked]
-    rests = 0
-    for number, (first, rest) in enumerate(pairwise(by_number)):
-        if number in disk.short and first is not None and first.size > SECTOR:
-            moved = first.size // SECTOR // 2 * SECTOR
-            assert rest is not None
-            assert rest[:2] == first[:2]
-            assert rest[2:] == (first.offset + moved, first.size - moved, first.address + moved)
-            rests += 1
-    assert rests > 20
-
-
 # ---- what stands in a slot -----------------------------------------------------------------------
 
 
@@ -235,22 +189,6 @@ def test_a_slot_is_discarded_by_one_unit_of_zeros(ssd_block: int) -> None:
 
 
 # ---- options -------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(("first", "second"), [SSD_BLOCKS, SSD_BLOCKS[::-1]])
-def test_an_ssd_of_another_unit_counts_as_empty(first: int, second: int) -> None:
-    """Nor is it misread when its own unit comes back."""
-    disk, cache = on_the_ssd(first, range(SLOTS))
-    cache.close()
-    for ssd_block, found in ((second, SsdFound.FOREIGN), (second, SsdFound.OURS), (first, SsdFound.FOREIGN)):
-        cache = opened(disk, ssd_block)
-        assert cache.counts().ssd_found == found
-        assert found is SsdFound.OURS or cache.counts().ssd_taken_over == 0
-        assert [cache.read(number) for number in range(SLOTS)] == [page(number + 1) for number in range(SLOTS)]
-        for number in range(20, 40):
-            cache.write(number, page(ssd_block))
-        cache.fsync()
-        cache.close()
 
 
 def test_other_units_are_refused() -> None:

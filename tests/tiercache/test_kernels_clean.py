@@ -12,8 +12,8 @@ from pgquern import PgquernError
 from pgquern.tiercache import PAGE_SIZE, File, TierCache, Where, variants
 
 from ref import tiercache as ref
-from tests.asleep import until_asleep
-from tests.every_variant import every_variant
+from tests.common.sleep import until_asleep
+from tests.common.variants import every_variant
 from tests.tiercache.devices import SLOT, Disk, Operation, Records
 
 PAGES, FRAMES, SLOTS = 80, 16, 4
@@ -91,17 +91,6 @@ def dirty(disk: Meddled) -> Iterator[TierCache]:
 
 
 # ---- how many leave, and which -------------------------------------------------------------------
-
-
-def test_the_next_victims_leave_until_so_many_frames_are_free(clean: TierCache) -> None:
-    assert clean.clean(3, ALL) == 0
-    assert in_memory(clean) == [*range(67, PAGES)]
-    assert [clean.where(page) for page in range(64, 67)] == [Where.ON_SSD] * 3
-    assert clean.clean(3, ALL) == 0
-    assert clean.clean(0, ALL) == 0
-    assert in_memory(clean) == [*range(67, PAGES)]
-    assert clean.clean(5, ALL) == 0
-    assert in_memory(clean) == [*range(69, PAGES)]
 
 
 def test_a_page_that_comes_chooses_who_is_to_leave(clean: TierCache) -> None:
@@ -209,16 +198,6 @@ def test_a_write_finds_a_free_frame(dirty: TierCache, disk: Meddled) -> None:
     before = len(disk.log)
     dirty.write(40, contents(40))
     assert len(disk.log) == before
-
-
-@pytest.mark.parametrize("frames", [FRAMES // 2 + 1, 2**32 - 1])
-def test_half_of_the_frames_at_most(clean: TierCache, frames: int) -> None:
-    with pytest.raises(PgquernError) as refusal:
-        clean.clean(frames, ALL)
-    assert refusal.value.code == lib.PGQ_TIERCACHE_OPTIONS
-    assert len(in_memory(clean)) == FRAMES
-    with pytest.raises(ValueError, match="half"):
-        ref.TierCache(Records(), **SIZES).clean(frames, ALL)
 
 
 def test_what_is_refused_touches_nothing(clean: TierCache) -> None:
@@ -345,39 +324,6 @@ def test_what_was_set_aside_on_the_ssd_alone_is_tried_again(disk: Meddled) -> No
     disk.broken = lambda operation: writes_pages(operation) and operation.offset >= 16 * PAGE_SIZE
     cache.write(79, contents(79))
     assert cache.read(79) == contents(79)
-    cache.close()
-
-
-def test_one_bad_block_stops_no_cleaner(dirty: TierCache, disk: Meddled) -> None:
-    """Its pages stay, and the others leave."""
-    dirty.fsync()
-    for page in range(8):
-        dirty.write(page, contents(1000 + page))
-    for page in range(8, 16):
-        dirty.read(page)
-    disk.broken = writes_pages
-    assert dirty.clean(8, ALL) == 0
-    assert in_memory(dirty) == [*range(8)]
-    disk.broken = lambda _operation: False
-    with pytest.raises(PgquernError):
-        dirty.fsync()
-    assert [dirty.read(page) for page in range(8)] == [contents(1000 + page) for page in range(8)]
-
-
-def test_an_ssd_that_fails_is_asked_once_a_call(disk: Meddled) -> None:
-    """What is dirty is written back, and nothing is lost; the store can be written, so nobody is told."""
-    cache = TierCache(disk, **SIZES)
-    for page in range(FRAMES):
-        cache.write(page, contents(page))
-    disk.broken = is_put
-    before = len(disk.log)
-    assert cache.clean(8, ALL) == 0
-    assert sum(is_put(operation) for operation in disk.log[before:]) == 1
-    assert len(in_memory(cache)) == FRAMES - 8
-    disk.broken = lambda _operation: False
-    disk.replace_ssd(None)
-    assert [cache.read(page) for page in range(FRAMES)] == [contents(page) for page in range(FRAMES)]
-    cache.fsync()
     cache.close()
 
 

@@ -9,7 +9,7 @@ import pytest
 from pgquern.tiercache import PAGE_SIZE, File, TierCache, Where, variants
 
 from ref import tiercache as ref
-from tests.every_variant import every_variant
+from tests.common.variants import every_variant
 from tests.tiercache.devices import SLOT, Disk, Records
 
 PAGES, FRAMES, SLOTS, FIRST = 640, 16, 8, 575

@@ -2,7 +2,6 @@
 """Faults that once lost data, or stopped writers, one test each. Page contents are numbers."""
 
 from collections.abc import Callable
-from copy import deepcopy
 from typing import Any
 
 import pytest
@@ -11,8 +10,8 @@ from pgquern import PgquernError
 from pgquern.tiercache import File, SsdFound, TierCache, Where, _Callbacks, variants
 
 from ref.tiercache import BLOCK_PAGES, PAGE_SIZE
-from tests.every_variant import every_variant
-from tests.tiercache.devices import FIRST_SLOT, LOST, SLOT, Disk, Fault, Operation, everything, nothing
+from tests.common.variants import every_variant
+from tests.tiercache.devices import FIRST_SLOT, SLOT, Disk, Fault, Operation, nothing
 
 PAGES, SLOTS, FRAMES = 80, 12, 16
 BLOCK = BLOCK_PAGES * PAGE_SIZE
@@ -88,76 +87,7 @@ def stays_after_an_fsync(disk: Disk, cache: TierCache, content: int, **sizes: An
 # ---- opens that fail -----------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("lands", [nothing, everything])
-@pytest.mark.parametrize("power_lost", [False, True])
-def test_a_failure_at_any_operation_of_an_open_loses_nothing(lands: Any, power_lost: bool) -> None:
-    sound = with_page_0_on_the_ssd(1)
-    begin = len(sound.log)
-    probe = deepcopy(sound)
-    opened(probe).close()
-    for at in range(begin, len(probe.log)):
-        disk = deepcopy(sound)
-        disk.fail = {at: Fault(lands)}
-        try:
-            cache = opened(disk)
-        except PgquernError:
-            cache = opened(disk)
-        cache.write(0, page(2))
-        cache.fsync()
-        cache.close()
-        if power_lost:
-            disk.lose_power(nothing)
-        cache = opened(disk)
-        assert number(cache.read(0)) == 2, f"failure of {probe.log[at]}"
-        cache.close()
-
-
 # ---- who belongs to whom -------------------------------------------------------------------------
-
-
-def test_exchanged_ssds_count_as_empty() -> None:
-    disks = [with_page_0_on_the_ssd(11, seed=1), with_page_0_on_the_ssd(22, seed=2)]
-    ssds = [disk.copy_of_ssd() for disk in disks]
-    for disk, other, right in zip(disks, reversed(ssds), (11, 22), strict=True):
-        disk.replace_ssd(other)
-        cache = opened(disk)
-        assert number(cache.read(0)) == right
-        assert cache.counts()[3:] == (0, True, SsdFound.FOREIGN)
-        cache.close()
-
-
-@pytest.mark.parametrize("store_is_new", [False, True])
-def test_an_old_ssd_under_a_new_control_file_is_never_trusted(store_is_new: bool) -> None:
-    """Nor at the second open; with the store's old id, or with a new one."""
-    disk = with_page_0_on_the_ssd(11)
-    for file in (File.CONTROL, File.STORE) if store_is_new else (File.CONTROL,):
-        volume = disk.volumes[file]
-        volume.now[:] = volume.durable[:] = bytes(len(volume.now))
-    cache = opened(disk)
-    assert cache.counts().ssd_found == (SsdFound.FOREIGN if store_is_new else SsdFound.OLD)
-    cache.write(0, page(33))
-    cache.fsync()
-    cache.close()
-    cache = opened(disk)
-    assert cache.counts().ssd_found == SsdFound.OURS
-    assert number(cache.read(0)) == 33
-    cache.close()
-
-
-def test_what_an_open_finds_in_the_ssds_place() -> None:
-    disk = Disk(PAGES, SLOTS)
-    for slots, fail, found in [
-        (SLOTS, {}, SsdFound.EMPTY),
-        (SLOTS, {}, SsdFound.OURS),
-        (0, {}, SsdFound.NONE),
-        (SLOTS, {}, SsdFound.OLD),
-        (SLOTS - 1, {}, SsdFound.FOREIGN),
-        (SLOTS, {4: LOST}, SsdFound.FAILED),
-    ]:
-        disk.fail = {len(disk.log) + n: fault for n, fault in fail.items()}
-        cache = opened(disk, slots=slots)
-        assert cache.counts()[4:] == (found not in (SsdFound.NONE, SsdFound.FAILED), found)
-        cache.close()
 
 
 def test_an_earlier_copy_of_the_ssd_from_the_same_mount_is_told() -> None:
@@ -171,23 +101,6 @@ def test_an_earlier_copy_of_the_ssd_from_the_same_mount_is_told() -> None:
     cache = opened(disk)
     assert (number(cache.read(0)), cache.counts().ssd_found) == (2, SsdFound.OLD)
     cache.close()
-
-
-def test_a_store_that_is_not_the_control_files_is_refused() -> None:
-    """Truncated, exchanged, or one whose place for the id has other bytes; and so is a control file of another size."""
-    disk, other = with_page_0_on_the_ssd(1), with_page_0_on_the_ssd(2, seed=2)
-    for size in (PAGES * PAGE_SIZE, PAGES * PAGE_SIZE - 1, 0):
-        truncated = deepcopy(disk)
-        del truncated.volumes[File.STORE].now[size:]
-        assert refusal(truncated) == lib.PGQ_TIERCACHE_STORE
-    exchanged = deepcopy(disk)
-    exchanged.volumes[File.STORE] = other.volumes[File.STORE].copy()
-    assert refusal(exchanged) == lib.PGQ_TIERCACHE_STORE
-    foreign = Disk(PAGES, SLOTS)
-    foreign.volumes[File.STORE].now[PAGES * PAGE_SIZE + 100] = 1
-    assert refusal(foreign) == lib.PGQ_TIERCACHE_STORE
-    assert refusal(deepcopy(disk), pages=PAGES - 16) == lib.PGQ_TIERCACHE_CONTROL
-    opened(disk).close()
 
 
 @pytest.mark.parametrize("place", [0, PAGE_SIZE - 1, PAGE_SIZE, 2 * PAGE_SIZE, 3 * PAGE_SIZE - 1])
@@ -276,21 +189,6 @@ def test_the_newer_of_two_slots_counts_and_an_fsync_takes_the_older_one_off(reop
 
 
 # ---- a sync fails, the process is killed, the machine goes on, and then loses its power -----------
-
-
-def test_what_a_failed_sync_of_the_store_has_dropped_is_written_again() -> None:
-    disk = Disk(PAGES, 0)
-    cache = opened(disk, slots=0)
-    cache.write(0, page(1))
-    cache.fsync()
-    cache.write(0, page(2))
-    disk.broken = fails_at(Operation("sync", File.STORE))
-    with pytest.raises(PgquernError):
-        cache.fsync()
-    cache.close()
-    disk.broken = lambda _operation: False
-    cache = opened(disk, slots=0)
-    stays_after_an_fsync(disk, cache, 2, slots=0)
 
 
 def test_a_block_stays_listed_until_it_is_durable() -> None:
@@ -507,10 +405,6 @@ def test_one_of_the_trailers_is_always_sound() -> None:
 # ---- what cannot be written ----------------------------------------------------------------------
 
 
-def bad_block(operation: Operation) -> bool:
-    return operation[:2] == ("write", File.STORE) and operation.offset < BLOCK
-
-
 def test_a_torn_trailer_leaves_the_epoch_that_was_synced_last() -> None:
     """A sync of the store fails, then a trailer is torn; the SSD comes back as it was before the last fsync."""
     frames, blocks = 128, 100
@@ -540,75 +434,6 @@ def test_a_torn_trailer_leaves_the_epoch_that_was_synced_last() -> None:
     cache = TierCache(disk, **sizes, policy="lru")
     assert cache.counts().ssd_found == SsdFound.OLD
     assert number(cache.read(0)) == 2
-    cache.close()
-
-
-@every
-def test_one_bad_block_stops_no_other_writer(policy: str) -> None:
-    """All else is clean, and asked for more often. The bad block is tried seldom."""
-    disk = Disk(PAGES, 0)
-    disk.broken = bad_block
-    cache = opened(disk, policy, slots=0)
-    cache.write(0, page(1))
-    for other in range(16, 75):
-        cache.write(other, page(other))
-        cache.write(other, page(other))
-    tried = sum(bad_block(operation) for operation in disk.log)
-    assert 1 <= tried <= 3
-    with pytest.raises(PgquernError):
-        cache.fsync()
-    disk.broken = lambda _operation: False
-    cache.fsync()
-    assert [number(cache.read(other)) for other in (0, *range(16, 75))] == [1, *range(16, 75)]
-    cache.close()
-
-
-@every
-def test_one_unreadable_dirty_slot_stops_no_writer(policy: str) -> None:
-    disk = Disk(PAGES, SLOTS)
-    cache = opened(disk, policy)
-    for other in range(1 + FRAMES):
-        cache.write(other, page(other))
-    lost = next(other for other in range(1 + FRAMES) if cache.where(other) == Where.ON_SSD | Where.SSD_DIRTY)
-    put = next(operation for operation in disk.log if operation.file is File.SSD and operation.size == SLOT)
-    disk.broken = fails_at(Operation("read", File.SSD, put.offset, SLOT))
-    for n in range(315):
-        cache.write(20 + n % 60, page(n))
-    with pytest.raises(PgquernError) as failure:
-        cache.read(lost)
-    assert failure.value.code == lib.PGQ_TIERCACHE_LOST
-    cache.close()
-
-
-def bad_blocks_but(good: int) -> Callable[[Operation], bool]:
-    """The trailers are writable, too."""
-    return lambda op: op[:2] == ("write", File.STORE) and op.offset // BLOCK not in (good, PAGES // BLOCK_PAGES)
-
-
-@every
-@pytest.mark.parametrize("batch", [1, 3])
-def test_a_write_fails_only_after_all_was_tried(policy: str, batch: int) -> None:
-    """Each block once in a call; and after all have failed, one that can be written again makes room."""
-    disk = Disk(PAGES, 0)
-    cache = opened(disk, policy, slots=0, batch=batch)
-    for other in range(FRAMES):
-        cache.write(other * 5, page(other))
-    disk.broken = lambda operation: operation[:2] == ("write", File.STORE) and operation.offset < PAGES * PAGE_SIZE
-    before = len(disk.log)
-    with pytest.raises(PgquernError) as failure:
-        cache.write(1, page(1))
-    assert failure.value.code == lib.PGQ_TIERCACHE_WRITE_BACK
-    tried = [operation.offset // BLOCK for operation in disk.log[before:] if disk.broken(operation)]
-    assert sorted(tried) == list(range(PAGES // BLOCK_PAGES))
-    for good in (4, 0, 2):
-        disk.broken = bad_blocks_but(good)
-        cache.write(1 if good == 4 else 16 * good + 1, page(100 + good))
-    disk.broken = lambda _operation: False
-    with pytest.raises(PgquernError):
-        cache.fsync()  # it tells of the write-backs that have failed, and succeeds itself
-    assert not any(cache.where(other) & Where.MEMORY_DIRTY for other in range(PAGES))
-    cache.fsync()
-    assert [number(cache.read(other * 5)) for other in range(FRAMES)] == list(range(FRAMES))
     cache.close()
 
 

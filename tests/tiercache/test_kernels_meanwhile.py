@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: PostgreSQL
 """Pages, slots and frames while a thread works on a file: other calls are made in the middle of an operation."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from threading import Event, Thread
 from typing import Any
 
@@ -10,7 +10,7 @@ from pgquern import PgquernError
 from pgquern.tiercache import PAGE_SIZE, File, TierCache, Where
 
 from ref.tiercache import SECTOR
-from tests.asleep import until_asleep
+from tests.common.sleep import until_asleep
 from tests.tiercache.devices import FIRST_SLOT, SLOT, Disk, Operation
 
 PAGES, SLOTS = 80, 4
@@ -80,14 +80,6 @@ def all_as_written(disk: Between, changed: dict[int, bytes]) -> None:
     cache.close()
 
 
-def has_the_last(cache: TierCache, pages: Sequence[int]) -> bool:
-    """Reads these pages: then the memory has the last sixteen of them, and no other."""
-    for page in pages:
-        assert cache.read(page) == contents(page)
-    kept = {page for page in range(PAGES) if cache.where(page) & Where.IN_MEMORY}
-    return kept == set(pages[-16:])
-
-
 def next_but_one_is_on_the_ssd(cache: TierCache) -> None:
     """Page 65 leaves memory next, and then 63, which the SSD has: it takes no slot. And the SSD is synced."""
     cache.read(63)
@@ -101,36 +93,6 @@ def beside(call: Callable[[], Any]) -> Thread:
     thread = Thread(target=call, daemon=True)
     thread.start()
     return thread
-
-
-def test_a_page_on_its_way_to_the_ssd_is_read_in_memory(between: tuple[Between, TierCache]) -> None:
-    disk, cache = between
-
-    def meanwhile(_operation: Operation) -> None:
-        before = len(disk.log)
-        assert cache.where(64) == Where.IN_MEMORY
-        assert cache.read(64) == contents(64)
-        assert len(disk.log) == before
-
-    hits = cache.counts().memory_hits
-    disk.during(is_put, meanwhile)
-    assert cache.read(0) == contents(0)
-    assert cache.where(64) == Where.ON_SSD
-    assert cache.counts().memory_hits == hits + 1
-    assert has_the_last(cache, [*range(20, 0, -2), 0, *range(50, 20, -2)])
-
-
-def test_a_page_written_on_its_way_to_the_ssd_stays_in_memory(between: tuple[Between, TierCache]) -> None:
-    disk, cache = between
-    disk.during(is_put, lambda _operation: cache.write(64, contents(1000)))
-    assert cache.read(0) == contents(0)
-    assert cache.where(64) == Where.IN_MEMORY | Where.MEMORY_DIRTY
-    assert cache.read(64) == contents(1000)
-    for page in range(1, 30):
-        assert cache.read(page) == contents(page)
-    assert cache.read(64) == contents(1000)
-    cache.fsync()
-    all_as_written(disk, {64: contents(1000)})
 
 
 def test_a_page_made_durable_on_its_way_to_the_ssd_is_clean_there(between: tuple[Between, TierCache]) -> None:
@@ -152,49 +114,6 @@ def test_a_page_made_durable_on_its_way_to_the_ssd_is_clean_there(between: tuple
     assert cache.where(64) == Where.ON_SSD
     disk.replace_ssd(None)
     all_as_written(disk, {64: contents(1000)})
-
-
-def test_a_write_back_that_fails_sets_no_page_aside_that_is_leaving(between: tuple[Between, TierCache]) -> None:
-    """Pages 64 and 65 begin to leave while the store is written; 65 has left when that has failed, and 64 has not."""
-    disk, cache = between
-    cache.write(64, contents(1000))
-    for page in range(65, 80):
-        cache.read(page)
-    leaving, failed = Event(), Event()
-    reader: list[Thread] = []
-
-    def leave(_operation: Operation) -> None:
-        cache.read(1)
-        leaving.set()
-        failed.wait(LONG)
-
-    def fail(_operation: Operation) -> None:
-        disk.during(is_put, leave)
-        reader.append(beside(lambda: cache.read(0)))
-        leaving.wait(LONG)
-        raise OSError("on purpose")
-
-    disk.during(lambda found: found[:2] == ("write", File.STORE) and found.offset < PAGES * PAGE_SIZE, fail)
-    with pytest.raises(PgquernError):
-        cache.write_back(4)
-    failed.set()
-    reader[0].join(LONG)
-    assert cache.where(64) == Where.ON_SSD | Where.SSD_DIRTY
-    assert cache.where(65) == Where.ON_SSD
-    assert has_the_last(cache, range(2, 40))
-    assert cache.read(64) == contents(1000)
-
-
-def test_old_contents_that_came_to_the_ssd_are_taken_off(between: tuple[Between, TierCache]) -> None:
-    """The page was written on its way there, and the next fsync does not leave the slot."""
-    disk, cache = between
-    next_but_one_is_on_the_ssd(cache)
-    disk.during(is_put, lambda _operation: cache.write(65, contents(1000)))
-    cache.read(0)
-    assert cache.where(65) == Where.IN_MEMORY | Where.MEMORY_DIRTY
-    cache.fsync()
-    cache.close()
-    all_as_written(disk, {65: contents(1000)})
 
 
 def test_old_contents_on_their_way_to_the_ssd_are_taken_off(between: tuple[Between, TierCache]) -> None:
@@ -305,46 +224,6 @@ def test_a_slot_that_cannot_be_read_and_has_lost_its_page_meanwhile(between: tup
     assert cache.read(63) == contents(63)
 
 
-def test_a_page_that_is_lost_and_written_meanwhile_is_not_lost(between: tuple[Between, TierCache]) -> None:
-    disk, cache = between
-    cache.write(64, contents(1000))
-    for page in range(65, 80):
-        cache.read(page)
-    cache.read(0)
-    assert cache.where(64) == Where.ON_SSD | Where.SSD_DIRTY
-
-    def meanwhile(_operation: Operation) -> None:
-        cache.write(64, contents(1001))
-        raise OSError("on purpose")
-
-    disk.during(reads_ssd, meanwhile)
-    assert cache.read(64) == contents(1001)
-
-
-def test_a_page_written_while_its_slot_is_read(between: tuple[Between, TierCache]) -> None:
-    disk, cache = between
-    disk.during(reads_ssd, lambda _operation: cache.write(63, contents(1000)))
-    assert cache.read(63) in (contents(63), contents(1000))
-    assert cache.where(63) == Where.IN_MEMORY | Where.MEMORY_DIRTY
-    assert cache.read(63) == contents(1000)
-    cache.fsync()
-    all_as_written(disk, {63: contents(1000)})
-
-
-def test_a_page_written_while_a_scan_reads_it(between: tuple[Between, TierCache]) -> None:
-    """The other pages of the request come to memory."""
-    disk, cache = between
-
-    def meanwhile(_operation: Operation) -> None:
-        cache.write(2, contents(1000))
-
-    cache.read(0)
-    disk.during(reads_store(1, 4), meanwhile)
-    assert cache.read(1) == contents(1)
-    assert [cache.where(page) & Where.IN_MEMORY for page in range(1, 5)] == [Where.IN_MEMORY] * 4
-    assert [cache.read(page) for page in range(1, 5)] == [contents(n) for n in (1, 1000, 3, 4)]
-
-
 def test_one_request_reads_ahead_at_a_time() -> None:
     """There is one buffer for it. Another scan reads its pages one by one meanwhile."""
     disk = Between()
@@ -366,20 +245,6 @@ def test_one_request_reads_ahead_at_a_time() -> None:
     cache.close()
 
 
-def test_a_request_of_a_scan_ends_before_a_page_that_is_being_read(between: tuple[Between, TierCache]) -> None:
-    disk, cache = between
-
-    def meanwhile(_operation: Operation) -> None:
-        assert cache.read(1) == contents(1)
-
-    cache.read(0)
-    disk.during(reads_store(3), meanwhile)
-    before = len(disk.log)
-    assert [cache.read(page) for page in (3, 2)] == [contents(3), contents(2)]
-    requests = [operation for operation in disk.log[before:] if operation[:2] == ("read", File.STORE)]
-    assert [(at // PAGE_SIZE, size // PAGE_SIZE) for _, _, at, size in requests] == [(1, 2), (3, 1)]
-
-
 def test_a_page_that_three_want_is_read_once(between: tuple[Between, TierCache]) -> None:
     """From the store, and from the SSD; the others wait, and all are woken."""
     disk, cache = between
@@ -399,24 +264,6 @@ def test_a_page_that_three_want_is_read_once(between: tuple[Between, TierCache])
             other.join(LONG)
         assert found == [contents(page)] * 2
         assert sum(operation.what == "read" for operation in disk.log[before:]) == 1
-
-
-def test_a_read_that_fails_fails_for_each_who_wanted_the_page(between: tuple[Between, TierCache]) -> None:
-    """Who has waited for it tries by itself: here it succeeds."""
-    disk, cache = between
-    other: list[Thread] = []
-    found: list[bytes] = []
-
-    def meanwhile(_operation: Operation) -> None:
-        other.append(beside(lambda: found.append(cache.read(0))))
-        other[0].join(A_WHILE)
-        raise OSError("on purpose")
-
-    disk.during(reads_store(0), meanwhile)
-    with pytest.raises(PgquernError):
-        cache.read(0)
-    other[0].join(LONG)
-    assert found == [contents(0)]
 
 
 @pytest.mark.parametrize("comes_before", [False, True])
@@ -489,27 +336,6 @@ def test_a_page_that_another_brings_to_memory_is_read_past_it(between: tuple[Bet
     for page in range(0, 40, 2):
         assert cache.read(page) == contents(page)
         assert cache.read(63) == contents(1000)
-
-
-def test_a_slot_read_for_a_write_back_is_not_taken(between: tuple[Between, TierCache]) -> None:
-    """Its page is written meanwhile, so the slot is old; other pages come to the SSD."""
-    disk, cache = between
-    cache.write(64, contents(1000))
-    for page in range(65, 80):
-        cache.read(page)
-    cache.read(0)
-    assert cache.where(64) == Where.ON_SSD | Where.SSD_DIRTY
-
-    def meanwhile(_operation: Operation) -> None:
-        cache.write(64, contents(1001))
-        assert cache.read(20) == contents(20)
-
-    disk.during(reads_ssd, meanwhile)
-    cache.fsync()
-    assert cache.where(64) == Where.IN_MEMORY | Where.MEMORY_DIRTY
-    assert disk.volumes[File.STORE].durable[64 * PAGE_SIZE :].startswith(contents(1000))
-    cache.fsync()
-    all_as_written(disk, {64: contents(1001)})
 
 
 @pytest.mark.parametrize("order", [(62, 63), (63, 62)])
@@ -587,32 +413,3 @@ def test_a_page_that_is_leaving_is_waited_for() -> None:
         cache.fsync()
     assert [cache.read(page) for page in range(18)] == [contents(page) for page in range(18)]
     cache.close()
-
-
-def test_a_slot_that_loses_its_page_while_it_is_read_is_no_victim(between: tuple[Between, TierCache]) -> None:
-    """Another slot becomes free after it. Then pages come to the SSD, and each leaves it in its turn."""
-    disk, cache = between
-    cache.read(62)
-    disk.during(reads_ssd, lambda _operation: cache.write(63, contents(1000)))
-    cache.read(63)
-    cache.write(62, contents(62))
-    cache.fsync()
-    pages = range(0, 56, 2)
-    for page in pages:
-        cache.read(page)
-        cache.read(page)
-    assert [page for page in range(PAGES) if cache.where(page) & Where.IN_MEMORY] == list(pages[-16:])
-    assert [page for page in range(PAGES) if cache.where(page) & Where.ON_SSD] == list(pages[-20:-16])
-
-
-def test_a_page_that_is_written_while_room_is_made_for_it_comes_once(between: tuple[Between, TierCache]) -> None:
-    """Both writes want it; the first one has made room while the other was made."""
-    disk, cache = between
-    disk.during(is_put, lambda _operation: cache.write(0, contents(1000)))
-    cache.write(0, contents(1001))
-    assert cache.read(0) == contents(1001)
-    cache.fsync()
-    assert not any(cache.where(page) & Where.MEMORY_DIRTY for page in range(PAGES))
-    assert has_the_last(cache, range(2, 40))
-    assert cache.read(0) == contents(1001)
-    all_as_written(disk, {0: contents(1001)})

@@ -10,7 +10,7 @@ from pathlib import Path
 from random import Random
 
 from ref.tiercache import SECTOR
-from tests.tally import tally
+from tests.common.tally import tally
 from tests.tiercache.killed import PAGES, open_cache, page_of
 
 KILLS = 6

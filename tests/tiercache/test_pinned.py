@@ -11,7 +11,7 @@ import pytest
 from _pgquern import ffi, lib
 from pgquern.tiercache import PAGE_SIZE, TierCache
 
-from tests.asleep import until_asleep
+from tests.common.sleep import until_asleep
 from tests.tiercache.devices import Disk, Operation
 from tests.tiercache.test_kernels_meanwhile import Between, all_as_written, between, contents, is_put
 

@@ -7,7 +7,7 @@ import pytest
 from pgquern.tiercache import hits, variants
 
 from ref import tiercache as ref
-from tests.every_variant import every_variant
+from tests.common.variants import every_variant
 from tests.tiercache.record import TRACE, pages_of
 
 STRACE = b"""pread64(12</tmp/x/data/base/5/16384>, ""..., 8192, 16384) = 8192

@@ -20,10 +20,13 @@ from pgquern.tiercache import File, TierCache
 from pgquern.tornpage import Protection, Store
 
 from ref.tiercache import PAGE_SIZE
-from tests.tally import tally
-from tests.tiercache.crashing import SHARES
+from tests.common.tally import tally
 from tests.tiercache.devices import Disk, Volume, sectors
 
+pytestmark = pytest.mark.claim7
+
+SHARES = (0.0, 0.1, 0.5, 0.9, 1.0)
+"""Of the unsynced sectors that a crash keeps."""
 PAGES, SLOTS, LOG = 32, 8, 1 << 20
 SIZES = {
     tornpage.File.LOG: LOG,

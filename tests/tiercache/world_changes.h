@@ -168,7 +168,7 @@ static void choose_unit(site *s, const world *w)
 /* All options but the pages may be others at each open; the SSD of other slots counts as empty. */
 static void choose_options(site *s, world *w)
 {
-#ifdef PGQUERN_JUDGED /* by make judge: the last policy is on trial */
+#ifdef PGQUERN_JUDGED /* by pgquern judge: the last policy is on trial */
     uint64_t policy = pgq_tiercache_policy_variant_count - 1;
 #else
     uint64_t policy = world_below(w, pgq_tiercache_policy_variant_count);

@@ -3,7 +3,7 @@
 
 from pathlib import Path
 
-from tests.commands import Inputs
+from tests.common.commands import Inputs
 from tests.tornpage.test_check_pages import relation
 
 

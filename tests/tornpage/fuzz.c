@@ -6,10 +6,6 @@
  *
  * Input: a byte for the size of a block, one for the number of pages, four for the first block number, one that says
  * whether checksums are set right; then bytes, repeated until all pages are full.
- *
- * An input whose first byte is 128 or more damages the files of a store instead: recovery must find a store that works, or
- * refuse, and then have written nothing. Then: a byte for the protection, one for what is done before; and three for each
- * damage: its place and the new byte.
  */
 #include "pgquern.h"
 
@@ -19,16 +15,13 @@
 
 enum { HEAD = 7, LANE_COUNT = 32 };
 
-static unsigned long long checksummed, refused_calls, verdict_counts[4], recovered, torn, ahead, no_store,
-    other_log;
+static unsigned long long checksummed, refused_calls, verdict_counts[4];
 
 __attribute__((destructor)) static void print_tally(void)
 {
-    fprintf(stderr, "tally: checksummed=%llu refused=%llu SOUND=%llu NEW=%llu CHECKSUM=%llu HEADER=%llu",
+    fprintf(stderr, "tally: checksummed=%llu refused=%llu SOUND=%llu NEW=%llu CHECKSUM=%llu HEADER=%llu\n",
             checksummed, refused_calls, verdict_counts[0], verdict_counts[1], verdict_counts[2],
             verdict_counts[3]);
-    fprintf(stderr, " recovered=%llu torn=%llu AHEAD=%llu no_store=%llu other_log=%llu\n", recovered, torn,
-            ahead, no_store, other_log);
 }
 
 static void require(bool holds, const char *what, const char *variant)
@@ -176,124 +169,6 @@ static void refuse_pages(const uint8_t *pages, size_t count, size_t size, uint32
     require(memcmp(verdicts, verdicts_before, sizeof verdicts) == 0, "a refusal wrote verdicts", "check");
 }
 
-/* ---- a store whose files are damaged ---- */
-
-enum { BLOCK = 1024, STORE_PAGES = 3, SLOTS = 2, LOG_BYTES = 4 * (BLOCK + 32), FILE_BYTES = 8192 };
-
-typedef struct files {
-    uint8_t bytes[4][FILE_BYTES];
-    unsigned writes;
-} files;
-
-static int file_read(void *context, int file, uint64_t at, void *bytes, size_t size)
-{
-    require(file < 4 && at + size <= FILE_BYTES, "a read outside of the file", "store");
-    memcpy(bytes, ((files *)context)->bytes[file] + at, size);
-    return 0;
-}
-
-static int file_write(void *context, int file, uint64_t at, const void *bytes, size_t size)
-{
-    require(file < 4 && at + size <= FILE_BYTES, "a write outside of the file", "store");
-    memcpy(((files *)context)->bytes[file] + at, bytes, size);
-    ((files *)context)->writes++;
-    return 0;
-}
-
-static int file_sync(void *context, int file)
-{
-    (void)context, (void)file;
-    return 0;
-}
-
-/* A refused call leaves the pointer. */
-static void refuse_shapes(const pgq_tornpage_device *device, pgq_tornpage_config config)
-{
-    pgq_tornpage_store *made = (pgq_tornpage_store *)&config;
-
-    config.slots = 256;
-    require(pgq_tornpage_create(&config, device, &made).code == PGQ_TORNPAGE_CONFIG, "made", "store");
-    config.block_size = 1000;
-    require(pgq_tornpage_create(&config, device, &made).code == PGQ_TORNPAGE_BLOCK_SIZE, "made", "store");
-    require(made == (pgq_tornpage_store *)&config, "a refusal wrote the pointer", "store");
-}
-
-static pgq_tornpage_store *new_store(files *on, int protection)
-{
-    pgq_tornpage_config config = {protection, BLOCK, STORE_PAGES, SLOTS, LOG_BYTES};
-    pgq_tornpage_device device = {on, file_read, file_write, file_sync};
-    pgq_tornpage_store *made = NULL;
-
-    refuse_shapes(&device, config);
-    require(pgq_tornpage_create(&config, &device, &made).code == PGQ_OK, "not created", "store");
-    return made;
-}
-
-/* A change that is made durable is there after a recovery. */
-static void require_works(files *on, pgq_tornpage_store *opened, int protection)
-{
-    pgq_tornpage_store *again = new_store(on, protection);
-
-    require(pgq_tornpage_change(opened, 1, 30, "mark", 4).code == PGQ_OK, "no change", "store");
-    require(pgq_tornpage_flush(opened).code == PGQ_OK, "no flush", "store");
-    require(pgq_tornpage_recover(again).code == PGQ_OK, "no second recovery", "store");
-    require(memcmp((const uint8_t *)pgq_tornpage_page(again, 1) + 30, "mark", 4) == 0, "a lost change",
-            "store");
-    pgq_tornpage_destroy(again);
-}
-
-static void damage_a_store(const uint8_t *data, size_t length)
-{
-    files *on = calloc(1, sizeof *on);
-    int protection = data[1] % 4;
-    pgq_tornpage_store *s;
-    pgq_status status;
-
-    if (on == NULL)
-        abort();
-    s = new_store(on, protection);
-    require(pgq_tornpage_format(s).code == PGQ_OK, "not formatted", "store");
-    for (unsigned n = 0; n < data[2] % 8u; n++) {
-        uint32_t page = (n + data[2]) % STORE_PAGES;
-
-        pgq_tornpage_change(s, page, 24 + 100 * n, data, 3);
-        if (data[2] & 64)
-            pgq_tornpage_write_back(s, &page, 1);
-        if (data[2] >> 3 == n)
-            pgq_tornpage_checkpoint_begin(s), pgq_tornpage_checkpoint_end(s);
-    }
-    pgq_tornpage_flush(s);
-    pgq_tornpage_destroy(s);
-    for (size_t at = 3; at + 3 <= length; at += 3)
-        on->bytes[data[at] % 4][(data[at] >> 2) * 128 % FILE_BYTES + data[at + 1] / 2] = data[at + 2];
-    s = new_store(on, protection);
-    on->writes = 0;
-    status = pgq_tornpage_recover(s);
-    require(status.code == PGQ_OK || on->writes == 0, "a refusal has written", "store");
-    require(status.code == PGQ_OK || pgq_tornpage_page(s, 0) == NULL, "open after a refusal", "store");
-    switch (status.code) {
-    case PGQ_OK:
-        recovered++;
-        require_works(on, s, protection);
-        break;
-    case PGQ_TORNPAGE_WRONG_PAGE:
-        require(status.index >= 1 && status.index <= STORE_PAGES, "no such page", "store");
-        torn++;
-        break;
-    case PGQ_TORNPAGE_AHEAD:
-        ahead++;
-        break;
-    case PGQ_TORNPAGE_OTHER_LOG:
-        other_log++;
-        break;
-    default:
-        require(status.code == PGQ_TORNPAGE_NO_STORE, "another status", "store");
-        no_store++;
-    }
-    pgq_tornpage_destroy(s);
-    free(on);
-}
-
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t length)
 {
     size_t size, count;
@@ -302,10 +177,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t length)
 
     if (length < HEAD)
         return 0;
-    if (data[0] >= 128) {
-        damage_a_store(data, length);
-        return 0;
-    }
     size = (size_t)512 << data[0] % 5;
     count = data[1] % 6;
     memcpy(&first, data + 2, sizeof first);

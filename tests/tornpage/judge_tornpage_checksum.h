@@ -4,6 +4,7 @@
 
 #include <stdio.h>
 
+#define ANY_BYTES 0 /* the pages */
 enum { LENT_MOST = 2, SMALLEST = 1024, SIZES = 6 };
 static unsigned long checksummed, refused_calls;
 
@@ -47,7 +48,7 @@ static void fill(inputs *in, arguments *a)
     words[below(in, size / 8)] ^= edge(in, 64);
     a->pages = words;
     a->checksums = take(in, a->count * sizeof *a->checksums);
-    memset(a->checksums, 0x5a, a->count * sizeof *a->checksums);
+    memset(a->checksums, one_in(in, 2) ? 0x5a : (int)below(in, 256), a->count * sizeof *a->checksums);
     if (odd(in)) {
         switch (below(in, 4)) {
         case 0:

@@ -11,7 +11,7 @@ import pytest
 
 from ref import tornpage as ref
 from ref.tornpage import File, Protection
-from tests.extracted import program
+from tests.common.extraction import program
 from tests.tornpage.crash import Device
 from tests.tornpage.worlds import Shape
 

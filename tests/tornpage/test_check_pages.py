@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: PostgreSQL
-"""`make check-pages`: what it says of sound, damaged and unfit files, its exit status, and its picture."""
+"""`pgquern check-pages`: what it says of sound, damaged and unfit files, its exit status, and its picture."""
 
 import os
 import struct
@@ -58,7 +58,7 @@ def seal(pages: bytes, size: int, first: int) -> bytearray:
 
 
 def test_the_command(tmp_path: Path) -> None:
-    """As `make check-pages` runs it."""
+    """As `pgquern check-pages` runs it."""
     path, pages = relation(tmp_path)
     path.write_bytes(pages)
     command = [sys.executable, "-m", "tools.check_pages.__main__", "--", str(path)]
@@ -108,7 +108,7 @@ def test_another_block_size(tmp_path: Path) -> None:
     assert (status, "40 pages of 16384 bytes" in said) == (0, True)
     assert checked(path, "--block-size", "16384")[0] == 0
     status, said = checked(path, "--block-size", "8192")
-    assert (status, "give BLOCK_SIZE=16384" in said) == (2, True)
+    assert (status, "give --block-size 16384" in said) == (2, True)
     status, said = checked(path, "--block-size", "5000")
     assert (status, "5000 is no size of a block" in said) == (2, True)
 

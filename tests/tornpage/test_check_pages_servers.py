@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: PostgreSQL
-"""`make check-pages` on the files of real servers: relations, and all that is none."""
+"""`pgquern check-pages` on the files of real servers: relations, and all that is none."""
 
 import shutil
 from collections.abc import Iterator

@@ -13,7 +13,7 @@ from pgquern.tornpage import checksums, variants
 
 from ref import tornpage as ref
 from ref.tornpage import File, Protection
-from tests.tally import tally
+from tests.common.tally import tally
 from tests.tornpage.crash import Device, Operation
 from tests.tornpage.proved import OPERATIONS, PROGRAM, built, loaded, masked, whole_records
 from tests.tornpage.worlds import Opener, Oracle, Shape, World, kernel

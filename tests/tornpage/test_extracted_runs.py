@@ -20,7 +20,7 @@ from pgquern import PgquernError
 
 from ref import tornpage as ref
 from ref.tornpage import File, Protection
-from tests.tally import tally
+from tests.common.tally import tally
 from tests.tornpage import proved
 from tests.tornpage.crash import Operation
 from tests.tornpage.proved import OPERATIONS, Said, Session, found, masked

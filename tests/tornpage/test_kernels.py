@@ -13,9 +13,9 @@ from pgquern import PgquernError
 from pgquern.tornpage import Verdict, check, checksums, first_wrong, variants
 
 from ref import tornpage as ref
-from tests.every_variant import every_variant
-from tests.guarded import Arrays, read_only
-from tests.tally import tally
+from tests.common.guard_pages import Arrays, read_only
+from tests.common.tally import tally
+from tests.common.variants import every_variant
 from tests.tornpage.strategies import block_sizes, first_blocks, some_page
 
 every = pytest.mark.parametrize("variant", every_variant(variants()))

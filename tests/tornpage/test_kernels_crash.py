@@ -9,14 +9,15 @@ from random import Random
 
 import pytest
 from _pgquern import ffi, lib
-from hypothesis import settings
 from pgquern import PgquernError
 from pgquern.tornpage import Store
 
 from ref.tornpage import CONTROL, RECORD, File, Protection
-from tests.tally import tally
-from tests.tornpage.crash import Device, Operation
+from tests.common.tally import tally
+from tests.tornpage.crash import Device
 from tests.tornpage.worlds import Life, Opener, Oracle, Shape, contents, kernel, lives
+
+pytestmark = pytest.mark.claim7
 
 SHAPES = {
     "images": Shape(Protection.IMAGES),
@@ -35,56 +36,6 @@ def recovered(shape: Shape, open_store: Opener, crashed: Device, allowed: list[t
     found = contents(store, shape)
     assert found in allowed, "recovery found a state that never was, or lost a durable change"
     return allowed.index(found)
-
-
-def crash_again(shape: Shape, crashed: Device, allowed: list[tuple[bytes, ...]], rng: Random) -> int:
-    """Crash at each write and sync of the recovery, and recover from that; returns how many crashes."""
-    again = list[Device]()
-    crashed.before = lambda _: again.extend(crashed.crashes(rng, 3))
-    recovered(shape, kernel, crashed, allowed)
-    for state in again:
-        recovered(shape, kernel, state, allowed)
-    return len(again)
-
-
-def go_on(shape: Shape, crashed: Device, allowed: list[tuple[bytes, ...]]) -> None:
-    """After recovery a change is made durable: it and nothing else is added, whatever the old log still holds."""
-    store = kernel(shape, crashed)
-    store.recover()
-    before = contents(store, shape)
-    assert before in allowed
-    store.change(0, 24, b"\x55")
-    store.flush()
-    after = (b"\x55" + before[0][1:], *before[1:])
-    recovered(shape, kernel, next(crashed.crashes(Random(0), 1)), [after])
-
-
-def crash_everywhere(shape: Shape, open_store: Opener, seed: int, steps: int, most: int) -> None:
-    rng, points = Random(seed), 0
-    for allowed, crashed in lives(shape, open_store, seed, steps, most):
-        kind = rng.randrange(8) if open_store is kernel else 1
-        if kind == 0:
-            points += crash_again(shape, crashed, allowed, rng)
-        elif kind == 1:
-            go_on(shape, crashed, allowed)
-        else:
-            recovered(shape, open_store, crashed, allowed)
-        points += 1
-    tally("tornpage", "crashes", points)
-
-
-@every_shape
-@pytest.mark.parametrize("seed", range(6))
-def test_crashes(shape: Shape, seed: int) -> None:
-    few = settings().max_examples < 100  # under the sanitizers, and under an emulator
-    crash_everywhere(shape, kernel, seed, steps=min(30, 2 * settings().max_examples), most=8 if few else 16)
-
-
-@pytest.mark.deep
-@every_shape
-@pytest.mark.parametrize("seed", range(1000, 1100))
-def test_many_crashes(shape: Shape, seed: int) -> None:
-    crash_everywhere(shape, kernel, seed, steps=60, most=64)
 
 
 @every_shape
@@ -142,64 +93,6 @@ def test_without_protection_a_torn_page_is_detected(open_store: Opener) -> None:
             answers["torn"] += 1
     assert answers["torn"] > 20
     assert answers["whole"] > 20
-
-
-def live_on(life: Life) -> None:
-    while True:
-        life.step()
-
-
-@pytest.mark.parametrize("operation", ["write", "sync"])
-def test_after_a_failure_the_store_refuses(operation: str) -> None:
-    """Whichever operation fails first: each later call is refused, nothing more is written, recovery loses nothing."""
-    shape = Shape(Protection.DOUBLE_WRITE)
-    for failing in range(12):
-        device = shape.device()
-        life = Life.new(shape, kernel, device, failing)
-        left = [failing]
-
-        def fail(what: Operation, left: list[int] = left) -> None:
-            if what[0] == operation:
-                left[0] -= 1
-                if left[0] < 0:
-                    raise OSError(5, "Input/output error")
-
-        device.before = fail
-        with pytest.raises(PgquernError) as refusal:
-            live_on(life)
-        assert refusal.value.code == lib.PGQ_TORNPAGE_IO
-        done = len(device.operations)
-        with pytest.raises(PgquernError):
-            life.store.change(0, 24, b"x")
-        for call in (life.store.flush, life.store.checkpoint_begin, life.store.checkpoint_end):
-            with pytest.raises(PgquernError):
-                call()
-        assert len(device.operations) == done
-        device.before = None
-        recovered(shape, kernel, device, life.allowed())
-
-
-@pytest.mark.parametrize("open_store", [kernel, Oracle])
-def test_a_lost_change_does_not_come_back(open_store: Opener) -> None:
-    """Of two records the first is lost. A later one, with the mark of the recovery before it, ends where the second
-    begins.
-    """
-    shape = Shape(Protection.ATOMIC)
-    device = shape.device()
-    store = open_store(shape, device)
-    store.format()
-    store.change(0, 24, bytes(40))
-    left = device.copy()
-    store.change(1, 24, b"lost")
-    store.flush()
-    _, file, at, data = device.operations[-2]  # type: ignore[misc]
-    left.write(file, at + RECORD.size + 40, data[RECORD.size + 40 :])
-    for change in (b"8 bytes.", b"8 more.."):
-        store = open_store(shape, left)
-        store.recover()
-        assert store.page(1)[24:28] == bytes(4)
-        store.change(0, 24, change)
-        store.flush()
 
 
 @pytest.mark.parametrize("open_store", [kernel, Oracle])

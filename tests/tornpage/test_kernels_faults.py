@@ -14,9 +14,11 @@ import pytest
 from pgquern import PgquernError
 
 from ref.tornpage import SECTOR, Control, File, Protection
-from tests.tally import tally
+from tests.common.tally import tally
 from tests.tornpage.crash import Device, Operation
 from tests.tornpage.worlds import Life, Opener, Oracle, Shape, World, contents, fill_log, kernel
+
+pytestmark = pytest.mark.claim7
 
 SHAPES = {
     "images": Shape(Protection.IMAGES, block_size=2048, pages=2),
@@ -58,51 +60,8 @@ def walk(shape: Shape, open_store: Opener, seed: int, rounds: int) -> int:
 
 
 @every_shape
-@pytest.mark.parametrize("seed", range(8))
-def test_faults(shape: Shape, seed: int) -> None:
-    tally("tornpage", "faults", walk(shape, kernel, seed, rounds=250))
-
-
-@pytest.mark.deep
-@every_shape
-@pytest.mark.parametrize("seed", range(1000, 1040))
-def test_many_faults(shape: Shape, seed: int) -> None:
-    tally("tornpage", "faults", walk(shape, kernel, seed, rounds=600))
-
-
-@every_shape
 def test_faults_of_the_definition(shape: Shape) -> None:
     tally("tornpage", "faults", walk(shape, Oracle, 1, rounds=12))
-
-
-def at_every_operation(shape: Shape, seed: int, part: str) -> int:
-    """The same world again and again, stopped at each operation of one part of it in turn. How many operations there
-    are.
-    """
-    for number in range(FAR):
-        world = World(shape, kernel, Random(seed))
-        assert world.format(FAR)
-        ended = False
-        if part == "life":
-            ended = world.live(number, steps=12)
-        else:
-            world.live(FAR, steps=8)
-        if part == "format":
-            ended = world.format(number)
-        settle(world, number if part == "recovery" else 6, 2)
-        if world.store is None:
-            assert world.format(FAR)
-        world.live(FAR, steps=3)
-        settle(world, FAR, 1)
-        if ended or (part == "recovery" and number == 40):
-            return number
-    raise AssertionError("no end")
-
-
-@pytest.mark.parametrize("part", ["format", "life", "recovery"])
-@every_shape
-def test_at_every_operation(shape: Shape, part: str) -> None:
-    tally("tornpage", "faults", sum(at_every_operation(shape, seed, part) for seed in range(2)))
 
 
 CONTROL = int(File.CONTROL)

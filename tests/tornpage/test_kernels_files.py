@@ -9,11 +9,10 @@ import pytest
 from _pgquern import ffi, lib
 from pgquern import PgquernError
 
-from ref.tornpage import AREA_ENTRY, AREA_HEAD, RECORD, SECTOR, File, Protection
+from ref.tornpage import AREA_ENTRY, AREA_HEAD, SECTOR, File, Protection
 from tests.tornpage.crash import Device, Operation
-from tests.tornpage.worlds import Contents, Life, Opener, Oracle, Shape, World, contents, fill_log, kernel
+from tests.tornpage.worlds import Contents, Life, Opener, Oracle, Shape, contents, kernel
 
-PROTECTIONS = pytest.mark.parametrize("protection", [Protection.IMAGES, Protection.DOUBLE_WRITE, Protection.ATOMIC])
 both = pytest.mark.parametrize("open_store", [kernel, Oracle])
 
 
@@ -46,45 +45,7 @@ def replaced(device: Device, file: File, content: bytes | bytearray) -> Device:
     return left
 
 
-WRONG = {
-    File.CONTROL: {lib.PGQ_TORNPAGE_OTHER_LOG},
-    File.LOG: {lib.PGQ_TORNPAGE_OTHER_LOG},
-    File.DATA: {lib.PGQ_TORNPAGE_WRONG_PAGE, lib.PGQ_OK},
-    File.AREA: {lib.PGQ_OK},
-}
 """What a recovery says of the file of another store."""
-
-
-@PROTECTIONS
-@pytest.mark.parametrize("file", list(File))
-def test_a_file_of_another_store(file: File, protection: Protection) -> None:
-    """Or of the same files before a format over them; or lost: zeros, or garbage."""
-    shape = Shape(protection)
-    for seed in range(12):
-        device, may = lived(shape, seed)
-        other, _ = lived(shape, seed + 100)
-        before = device.copy()
-        store = kernel(shape, device)
-        store.format()
-        empty = [contents(store, shape)]
-        size = len(other.current[file])
-        assert outcome(shape, replaced(before, file, other.current[file]), may) in WRONG[file]
-        assert outcome(shape, replaced(device, file, before.current[file]), empty) in WRONG[file]
-        lost = {lib.PGQ_TORNPAGE_NO_STORE} if file is File.CONTROL else WRONG[file]
-        for nothing in (bytes(size), Random(seed).randbytes(size)):
-            assert outcome(shape, replaced(before, file, nothing), may) in lost
-
-
-@both
-def test_pages_of_another_store_are_named(open_store: Opener) -> None:
-    shape = Shape(Protection.ATOMIC)
-    device, may = lived(shape, 1)
-    other, _ = lived(shape, 2)
-    device.current[int(File.DATA)][1024:2048] = other.current[int(File.DATA)][1024:2048]
-    with pytest.raises(PgquernError) as refusal:
-        open_store(shape, device).recover()
-    assert (refusal.value.code, refusal.value.index) == (lib.PGQ_TORNPAGE_WRONG_PAGE, 2)
-    assert may
 
 
 @both
@@ -93,42 +54,6 @@ def test_a_data_file_that_was_cut(open_store: Opener) -> None:
     device, may = lived(shape, 3)
     device.current[int(File.DATA)][1500:] = bytes(3 * 1024 - 1500)
     assert outcome(shape, device, may, open_store) == lib.PGQ_TORNPAGE_WRONG_PAGE
-
-
-@both
-def test_records_of_another_store(open_store: Opener) -> None:
-    """Behind the end of the log, in the same epoch and at the right places: they are not replayed."""
-    shape = Shape(Protection.ATOMIC)
-    devices = [shape.device(), shape.device()]
-    for device in devices:
-        store = kernel(shape, device)
-        store.format()
-        store.change(0, 24, b"one")
-        if device is devices[1]:
-            store.change(0, 24, b"two")
-        store.flush()
-    end = 2 * RECORD.size + 8
-    devices[0].current[int(File.LOG)][end:] = devices[1].current[int(File.LOG)][end:]
-    store = open_store(shape, devices[0])
-    store.recover()
-    assert store.page(0)[24:27] == b"one"
-
-
-@both
-@pytest.mark.parametrize("length", [1001, 1024, 1 << 20, (1 << 32) - 1])
-def test_a_head_that_is_right_but_for_its_length_ends_the_log(length: int, open_store: Opener) -> None:
-    """Behind the end of the log: all that it says of itself is true, but its length is garbage."""
-    shape = Shape(Protection.ATOMIC)
-    device = shape.device()
-    store = kernel(shape, device)
-    store.format()
-    store.change(0, 24, b"one")
-    store.flush()
-    log = device.current[int(File.LOG)]
-    last, end = RECORD.size, 2 * RECORD.size + 8
-    crc, _, lsn, *rest = RECORD.unpack_from(log, last)
-    RECORD.pack_into(log, end, crc, length, lsn + end - last, *rest)
-    assert outcome(shape, device, [contents(store, shape)], open_store) == lib.PGQ_OK
 
 
 @both
@@ -225,95 +150,7 @@ def test_a_torn_head_of_the_area_does_not_count(open_store: Opener) -> None:
             assert outcome(shape, crashed, may, open_store) == lib.PGQ_OK
 
 
-@both
-def test_a_torn_control_does_not_count(open_store: Opener) -> None:
-    """Where a write lands in part: the number of the new one over the rest of an old one."""
-    shape = Shape(Protection.IMAGES)
-    device = shape.device()
-    life = Life.new(shape, kernel, device, 0)
-    life.store.change(0, 24, b"x")
-    left, write = at_write(device, File.CONTROL, life.checkpoint)
-    may = [contents(life.store, shape)]
-    for end in range(1, 64):
-        assert outcome(shape, landed(left, write, 0, end), may, open_store) == lib.PGQ_OK
-
-
 # ---- a full log, a second life ----
-
-
-@PROTECTIONS
-@pytest.mark.parametrize("begun", ["never", "first", "last"])
-def test_a_full_log_leaves_room_for_recovery(begun: str, protection: Protection) -> None:
-    """Its mark must not go over the one where replay begins, as long as that counts: stopped at each operation."""
-    shape = Shape(protection, records=2)
-    for number in range(20):
-        world = World(shape, kernel, Random(number))
-        world.format(10**6)
-        store = world.store
-        store.change(0, 24, b"first")
-        if begun == "first":
-            store.checkpoint_begin()
-        fill_log(store)
-        if begun == "last":
-            store.checkpoint_begin()
-        store.flush()
-        world.may = [contents(store, shape)]
-        for again in range(3):
-            world.recover(number + again)
-            world.device = world.device.power_loss(world.rng)
-        assert world.recover(10**6)
-
-
-@both
-def test_many_beginnings_need_no_room(open_store: Opener) -> None:
-    shape = Shape(Protection.IMAGES, records=2)
-    device = shape.device()
-    store = open_store(shape, device)
-    store.format()
-    store.change(0, 24, b"x")
-    for _ in range(200):
-        store.checkpoint_begin()
-    store.flush()
-    assert outcome(shape, device.copy(), [contents(store, shape)], open_store) == lib.PGQ_OK
-
-
-@both
-def test_records_of_an_earlier_lap_do_not_count(open_store: Opener) -> None:
-    """In a ring of 2112 bytes the second lap's records of 40 bytes end where the first lap's begin: each is whole, of
-    this store and this epoch, and says another LSN.
-    """
-    shape = Shape(Protection.ATOMIC, records=2)
-    device = shape.device()
-    store = open_store(shape, device)
-    store.format()
-    fill_log(store)
-    store.checkpoint_begin()
-    store.checkpoint_end()
-    for number in range(40):
-        store.change(0, 24, (1 << 32 | number).to_bytes(8, "little"))
-        store.flush()
-        assert outcome(shape, device.copy(), [contents(store, shape)], open_store) == lib.PGQ_OK
-
-
-@both
-def test_a_format_goes_on_after_a_failure(open_store: Opener) -> None:
-    shape = Shape(Protection.IMAGES)
-    device = shape.device()
-    store = open_store(shape, device)
-    store.format()
-
-    def fail(_: Operation) -> None:
-        raise OSError(5, "Input/output error")
-
-    device.before = fail
-    with pytest.raises((PgquernError, OSError)):
-        store.format()
-    device.before = None
-    if open_store is Oracle:  # an object of the definition is used once
-        store = open_store(shape, device)
-    store.format()
-    store.change(0, 24, b"x")
-    store.flush()
 
 
 def test_two_lives_have_two_numbers() -> None:

@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 from pgquern.tornpage import checksums, variants
 
-from tests.every_variant import every_variant
-from tests.tally import tally
+from tests.common.tally import tally
+from tests.common.variants import every_variant
 
 BLOCK, AT_ONCE = 1024, 4096
 SEED = os.environ.get("PGQUERN_JUDGE")

@@ -11,9 +11,9 @@ from threading import Thread
 import psycopg
 import pytest
 
+from tests.common.tally import tally
 from tests.postgres.minors import minors
 from tests.postgres.server import Build, Server, extension, wait_for
-from tests.tally import tally
 
 pytestmark = pytest.mark.minors
 

@@ -12,7 +12,7 @@ from random import Random
 import pytest
 from pgquern.tornpage import variants
 
-from tests.operations import compare, is_told, skip_unless_run
+from tests.common.operations import compare, is_told, skip_unless_run
 
 KINDS = {"upstream": 0, "scalar": 1, "avx2": 2, "avx512": 3, "neon": 4}
 SIDE_BY_SIDE = ("avx2", "avx512", "neon")

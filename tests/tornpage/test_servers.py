@@ -8,10 +8,10 @@ import pytest
 from pgquern.tornpage import Verdict, check, checksums, first_wrong, variants
 
 from ref import tornpage as ref
+from tests.common.tally import tally
 from tests.postgres.server import EMBEDDED, Server
-from tests.tally import tally
 
-pytestmark = pytest.mark.servers
+pytestmark = [pytest.mark.servers, pytest.mark.claim3]
 
 BLCKSZ = 8192
 SEGMENT = 131072

@@ -12,8 +12,8 @@ import psycopg
 import pytest
 from pgquern.tornpage import Verdict, check
 
+from tests.common.tally import tally
 from tests.postgres.server import EMBEDDED, Server, ServerError, extension, wait_for
-from tests.tally import tally
 
 pytestmark = pytest.mark.servers
 

@@ -21,6 +21,6 @@ $(TRACED)/$1: tests/$1/traced.c tests/traced/accesses.c $(TRACED_$1:%=$(TRACED)/
 	  [ -z "$$$$foreign" ] || { echo "traced: $1 calls what is not traced: "$$$$foreign >&2; exit 1; }
 	@$(GCC) $(CFLAGS_KERNEL) $(if $(CROSS),-static) -Itests/traced $$(filter-out %.h,$$^) -o $$@
 
-test-python-$1 $(if $(filter $(or $(STEM),%),$1),mutants-drivers mutants-all mutants-all-sample): $(TRACED)/$1 $(BUILD)/oracle/$1_operations
+test-python-$1 $(if $(filter $(or $(STEM),%),$1),changes): $(TRACED)/$1 $(BUILD)/oracle/$1_operations
 endef
 $(foreach stem,$(TRACED_STEMS),$(eval $(call traced_program,$(stem))))

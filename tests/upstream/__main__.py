@@ -32,7 +32,7 @@ from tests.upstream.kinds import Kind
 from tools.common import environment, results
 from tools.common.environment import cpu_level
 from tools.common.progress import console
-from tools.drift import followed, source
+from tools.drift import functions, source
 from tools.drift.__main__ import compared_with, found_of, show
 
 SUITES: dict[str, dict[str, Any]] = tomllib.loads(Path(__file__).with_name("suites.toml").read_text())
@@ -249,7 +249,7 @@ def look_at(checkout: Path, chosen: list[Kind], to: Path) -> dict[str, str]:
     major = re.match(r"\d+", version)
     assert major is not None, version
     beside = compared_with(major[0])
-    entries = [(stem, entry) for stem in dict.fromkeys(kind.stem for kind in chosen) for entry in followed.load(stem)]
+    entries = [(stem, entry) for stem in dict.fromkeys(kind.stem for kind in chosen) for entry in functions.load(stem)]
     show(version, [found_of(stem, entry, entry.text(checkout), beside) for stem, entry in entries])
     return write_patch(chosen, checkout, to)[1]
 

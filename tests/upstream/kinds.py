@@ -12,8 +12,8 @@ from pydantic import BaseModel, ConfigDict
 
 from tests.upstream import text as c
 from tests.upstream.text import Edit, TextError
-from tools.drift import followed, source
-from tools.drift.followed import Followed
+from tools.drift import functions, source
+from tools.drift.functions import Followed
 
 HEADER = "pgquern.h"
 
@@ -96,7 +96,7 @@ class Unexpected(Exception):
 
 def entry_of(kind: Kind, function: Function) -> Followed:
     """What we know of it, and where it stands."""
-    for entry in followed.load(kind.stem):
+    for entry in functions.load(kind.stem):
         if entry.name == function.name:
             return entry
     raise Unexpected(f"spec/{kind.stem}/upstream.toml does not list {function.name}")

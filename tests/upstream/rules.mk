@@ -6,7 +6,7 @@ APT_upstream   := gcc libc6-dev make bison flex perl libipc-run-perl bzip2 xz-ut
 TOOLS_upstream := gcc make bison flex prove setpriv
 
 .PHONY: check-upstream bench-upstream
-check-upstream: $(BUILD)/lib/libpgquern.a $(SETUP)/upstream.stamp $(SETUP)/python.stamp ##deep upstream's own suites by a server with our kernels inside, beside an unchanged one; KERNELS=, SUITES=, PG= (a quarter of an hour)
+check-upstream: $(BUILD)/lib/libpgquern.a $(SETUP)/upstream.stamp $(SETUP)/python.stamp ##more upstream's own suites by a server with our kernels inside, beside an unchanged one; KERNELS=, SUITES=, PG= (a quarter of an hour)
 	@$(PY) -m tests.upstream --major '$(PG_HERE)' --kernels '$(KERNELS)' --suites '$(SUITES)' --tests '$(TESTS)' $(PG:%=--checkout '%') $(if $(MENDS),--mends)
-bench-upstream: $(BUILD)/lib/libpgquern.a $(SETUP)/upstream.stamp $(SETUP)/python.stamp ##deep how much faster a whole server is with our kernels inside, without asserts; ROUNDS=7, ONLY="NAMES" (a quarter of an hour)
-	@$(PY) -m tests.upstream.ratios --major '$(PG_HERE)' $(ROUNDS:%=--rounds %) --only '$(ONLY)'
+bench-upstream: $(BUILD)/lib/libpgquern.a $(SETUP)/upstream.stamp $(SETUP)/python.stamp
+	@$(PY) -m tests.upstream.ratios --major '$(PG_HERE)' $(ROUNDS:%=--rounds %) --only '$(NAMES)'

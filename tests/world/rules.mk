@@ -28,17 +28,5 @@ $(foreach world,$(WORLDS),$(eval $(call world_rule,$(world))))
 .PHONY: world worlds
 worlds: $(foreach world,$(WORLDS),$(call world_program,$(world)))
 
-world: worlds $(SETUP)/python.stamp ##layer disks that fail, stops of the machine, threads: WORLD_RUNS=2000 seeds a stem; STATES=n or MINUTES=n: more, up to so many states or so long; SEED= repeats one (up to two minutes a stem)
+world: worlds $(SETUP)/python.stamp ##more disks that fail, stops of the machine, threads: WORLD_RUNS=2000 seeds a stem; STATES=n or MINUTES=n: more, up to so many states or so long; SEED= repeats one (up to two minutes a stem)
 	@$(PY) -m tests.runners.world --stem '$(STEM)' --runs $(WORLD_RUNS) $(STATES:%=--states %) $(MINUTES:%=--minutes %) $(SEED:%=--seed %) $(WORLD:%=--world %) $(FROM:%=--from %) $(if $(LIST),--list) $(JOIN:%=--join %)
-
-# Without sanitizers a world is built in seconds, and its seeds do the same.
-RUN_WORLD_MUTANTS = $(PY) -m tests.runners.world_mutants --stem '$(STEM)' --cflags '$(CFLAGS_PLAIN)' \
-  $(foreach level,$(LEVELS),--isa '$(level)=$(ISA_$(level))')
-WORLD_MUTANTS_NEED := $(BUILD)/lib/libpgquern.a $(SETUP)/python.stamp
-
-.PHONY: world-mutants world-mutants-sample
-world-mutants: $(WORLD_MUTANTS_NEED) ##deep break one line of a kernel at a time; the seed named for it must find it; ONLY=NAME, SEARCH=RUNS names seeds anew (a minute)
-	@$(RUN_WORLD_MUTANTS) $(ONLY:%=--only %) $(SEARCH:%=--search %) $(if $(LIST),--list)
-
-world-mutants-sample: $(WORLD_MUTANTS_NEED) ##keep of `make world-mutants` one in 16 (seconds)
-	@$(RUN_WORLD_MUTANTS) --one-in 16

@@ -22,7 +22,7 @@ from ref.xid import (
     widen,
     xid_of,
 )
-from tests.tally import tally
+from tests.common.tally import tally
 
 RINGS = [Ring(4), Ring(5), Ring(6)]
 whole = pytest.mark.parametrize("ring", RINGS, ids=lambda ring: f"{ring.bits} bits")

@@ -28,7 +28,7 @@ from rich.console import Console
 
 from tools.common import picture
 from tools.common.answer import json_option, print_json
-from tools.common.asked import option, program
+from tools.common.options import option
 from tools.common.relation_file import (
     BLOCK_SIZES,
     BLOCKS,
@@ -413,7 +413,7 @@ def draw(relation: Relation, file: BinaryIO) -> None:
 def main(block_size: int | None, as_json: bool, file: str) -> None:
     """Check the pages of FILE."""
     if not file:
-        raise CannotCheck(f"say which file: {program('check-pages', 'FILE=/path/to/base/DATABASE/RELATION')}")
+        raise CannotCheck("say which file: pgquern check-pages /path/to/base/DATABASE/RELATION")
     if block_size not in (None, *BLOCK_SIZES):
         raise CannotCheck(f"{block_size} is no size of a block: 1024, 2048, 4096, 8192, 16384 or 32768")
     relation = read(Path(file), block_size)

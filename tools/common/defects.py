@@ -52,7 +52,7 @@ class Defect(BaseModel):
     beside: bool = False
     """No cell of the stem is about the place of the defect."""
     told_apart: ToldApart | None = None
-    """In real servers, by `make test-minors`."""
+    """In real servers, by `make test ONLY=minors`."""
 
     @model_validator(mode="after")
     def _either(self) -> "Defect":

@@ -15,7 +15,7 @@ from typing import Any, BinaryIO
 
 import click
 
-from tools.common.asked import by_command
+from tools.common.options import by_command
 
 KINDS = ("jpg", "pdf", "png", "svg", "webp")
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: PostgreSQL
-"""Which functions of upstream have changed: make drift PG=/path/to/postgres, or pgquern drift /path/to/postgres
+"""Which functions of upstream have changed: pgquern drift /path/to/postgres
 
 Reads a checkout of PostgreSQL, 13 to master, and compares each function that a model, a proof or a definition of ours
 follows with what it was when 13, 14 and so on branched off. Comments and white space do not count. A minor release may
@@ -17,8 +17,8 @@ from rich.table import Table
 
 from tools.common.answer import json_option, print_json
 from tools.common.progress import console
-from tools.drift import followed, source
-from tools.drift.followed import Followed
+from tools.drift import functions, source
+from tools.drift.functions import Followed
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,7 @@ def found_of(stem: str, entry: Followed, text: str, beside: str) -> Found:
 
 def compared_with(major: str) -> str:
     """The same major version if its branch point was read; otherwise the newest one that was."""
-    known = {known for stem in followed.stems() for entry in followed.load(stem) for known in entry.sha256}
+    known = {known for stem in functions.stems() for entry in functions.load(stem) for known in entry.sha256}
     return major if major in known else max(known, key=int, default=major)
 
 
@@ -80,14 +80,14 @@ def main(postgres: Path, stem: str, as_json: bool, accept: bool) -> None:
     major = re.match(r"\d+", version)
     assert major is not None, version
     if accept:
-        for name in followed.stems(stem):
-            texts = {entry.name: entry.text(postgres) for entry in followed.load(name)}
-            followed.record(name, major[0], {key: source.checksum(text) for key, text in texts.items() if text})
+        for name in functions.stems(stem):
+            texts = {entry.name: entry.text(postgres) for entry in functions.load(name)}
+            functions.record(name, major[0], {key: source.checksum(text) for key, text in texts.items() if text})
     beside = compared_with(major[0])
     found = [
         found_of(name, entry, entry.text(postgres), beside)
-        for name in followed.stems(stem)
-        for entry in followed.load(name)
+        for name in functions.stems(stem)
+        for entry in functions.load(name)
     ]
     if as_json:
         print_json({"version": version, "functions": [asdict(one) for one in found]})

@@ -5,7 +5,7 @@ import hashlib
 import re
 from pathlib import Path
 
-from tools.common.asked import option
+from tools.common.options import option
 
 VERSION = re.compile(r"^AC_INIT\(\[PostgreSQL\], \[(\w+[\w.]*)\]", re.MULTILINE)
 LITERAL = re.compile(r'"(?:\\.|[^"\\])*"|\'(?:\\.|[^\'\\])*\'|/\*.*?\*/|//[^\n]*', re.DOTALL)
@@ -21,7 +21,7 @@ def version(top: Path) -> str:
         path = top / name
         if path.exists() and (found := VERSION.search(path.read_text(errors="replace"))):
             return found[1]
-    correct = option("PG", ours="POSTGRES")
+    correct = option("POSTGRES")
     raise CheckoutError(
         f"{top} is no checkout of PostgreSQL: it has no configure.ac that names a version; correct {correct}"
     )

@@ -1,12 +1,7 @@
 # SPDX-License-Identifier: PostgreSQL
 """Runs the long work as many small jobs, and joins their results.
 
-    python -m tools.farm run [--what KINDS] [--stem STEM] [--jobs N] [--profile NAME]
-    python -m tools.farm job KEY
-    python -m tools.farm merge
-
-Snakemake runs the jobs: here, or where a profile in profiles/ says. What is done is not done again as long as the
-sources are the same; README.md beside this says more.
+Snakemake runs the jobs: here, or where a profile in profiles/ says. README.md beside this says more.
 """
 
 import fcntl
@@ -20,7 +15,7 @@ import click
 
 from tools.common import summary
 from tools.common.progress import console
-from tools.farm import job, merge, tree, work
+from tools.farm import job, merge, work
 from tools.farm.work import FARM, FarmError, Work
 
 SNAKEMAKE = Path("build/farm-venv/bin/snakemake")
@@ -74,7 +69,7 @@ def run(what: str, stem: str, jobs: int, profile: str) -> None:
     """List the shards, run those that are not done, and join all."""
     try:
         if not SNAKEMAKE.is_file():
-            raise FarmError("Snakemake is not installed; `make farm-setup` does that")
+            raise FarmError("Snakemake is not installed; `make farm` does that first")
         FARM.mkdir(parents=True, exist_ok=True)
         lock = (FARM / "lock").open("w")
         try:
@@ -85,7 +80,7 @@ def run(what: str, stem: str, jobs: int, profile: str) -> None:
         if not listed:
             raise FarmError(f"there is nothing to do for WHAT={what} STEM={stem}")
         work.write(listed)
-        state = tree.mark()
+        state = work.mark()
         jobs = jobs or (100 if profile else len(os.sched_getaffinity(0)))
         done = sum(merge.place(one, state)[0] == job.good(one) for one in listed)
         console().print(f"farm: {len(listed)} jobs, {done} of them done before, {jobs} at a time", markup=False)
@@ -98,7 +93,7 @@ def run(what: str, stem: str, jobs: int, profile: str) -> None:
                 raise FarmError("interrupted; the same command goes on where it stopped") from None
     except FarmError as error:
         raise click.ClickException(str(error)) from error
-    if state != tree.state():
+    if state != work.state():
         raise click.ClickException("the sources changed meanwhile; run `make farm` again")
     lost = report(listed, state)
     if code and not lost:
@@ -113,7 +108,7 @@ def one(key: str) -> None:
     chosen = next((each for each in work.read() if each.key == key), None)
     if chosen is None:
         raise click.ClickException(f"there is no shard {key} in {work.LIST}")
-    if wrong := job.run(chosen, tree.MARK.read_text()):
+    if wrong := job.run(chosen, work.TREE.read_text()):
         raise click.ClickException(f"{key}: {wrong}\nto repeat it: {' '.join(chosen.command)}")
     click.echo(f"ok {key}")
 
@@ -122,7 +117,7 @@ def one(key: str) -> None:
 def again() -> None:
     """Join what the last run has left, also while jobs are missing."""
     try:
-        sys.exit(bool(report(work.read(), tree.state())))
+        sys.exit(bool(report(work.read(), work.state())))
     except FarmError as error:
         raise click.ClickException(str(error)) from error
 

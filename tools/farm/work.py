@@ -15,6 +15,8 @@ from tools.common.shards import Shard
 KINDS = Path("tools/farm/farm.toml")
 FARM = Path("build/farm")
 LIST = FARM / "list.json"
+TREE = FARM / "tree"
+"""The state of the sources at the last `make farm`. Its time is that of their last change: older shards are stale."""
 HOUSE = "house"
 """The stem of what belongs to no stem; no target is narrowed to it."""
 OURS = ("MAKEFLAGS", "MFLAGS", "MAKELEVEL", "MAKEOVERRIDES", "STEM", "JOBS", "WHAT", "PROFILE")
@@ -51,7 +53,7 @@ class Work(BaseModel):
     @property
     def command(self) -> list[str]:
         """For people, too: it repeats the shard."""
-        return ["make", self.kind.target, *stem_word(self.shard.stem), *words(self.shard)]
+        return ["make", *self.kind.target.split(), *stem_word(self.shard.stem), *words(self.shard)]
 
 
 def stem_word(stem: str) -> list[str]:
@@ -84,7 +86,7 @@ def environment() -> dict[str, str]:
 
 def ask(what: str, kind: Kind, stem: str) -> list[Work]:
     """The shards of one kind. What they need is built on the way."""
-    command = ["make", "-s", kind.target, "LIST=1", *([f"STEM={stem}"] if stem else [])]
+    command = ["make", "-s", *kind.target.split(), "LIST=1", *([f"STEM={stem}"] if stem else [])]
     asked = subprocess.run(command, env=environment(), stdout=subprocess.PIPE, text=True)
     if asked.returncode:
         raise FarmError(f"`{' '.join(command)}` failed; what it needs is not there or is broken")
@@ -106,3 +108,22 @@ def read() -> list[Work]:
     if not LIST.is_file():
         raise FarmError(f"there is no {LIST}; `make farm` makes it")
     return [Work.model_validate(work) for work in json.loads(LIST.read_text()).values()]
+
+
+def state() -> str:
+    """The state of the sources, documents apart, as git names it."""
+    index = os.environ | {"GIT_INDEX_FILE": str((FARM / "index").resolve())}
+    FARM.mkdir(parents=True, exist_ok=True)
+    try:
+        subprocess.run(["git", "add", "--all", "--", ".", ":!*.md"], env=index, check=True, capture_output=True)
+        return subprocess.run(["git", "write-tree"], env=index, check=True, capture_output=True, text=True).stdout[:20]
+    except (OSError, subprocess.CalledProcessError) as error:
+        raise FarmError("the farm needs a git checkout: it tells by that whether sources have changed") from error
+
+
+def mark() -> str:
+    """Write the state down, if it has changed."""
+    now = state()
+    if not TREE.is_file() or TREE.read_text() != now:
+        TREE.write_text(now)
+    return now

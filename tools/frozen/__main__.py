@@ -25,7 +25,7 @@ from rich.console import Console
 from ref.datfrozenxid import RELKINDS, Pair
 from ref.xid import XID
 from tools.common.answer import json_option, print_json
-from tools.common.asked import option
+from tools.common.options import option
 from tools.frozen.listing import (
     HELP,
     SIZE,

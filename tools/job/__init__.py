@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: PostgreSQL
-"""The jobs that people and CI run, step by step: `make`, `make test` and the others. jobs.toml lists the steps."""
+"""The jobs that people and CI run: `make`, `make test` and the others. The Makefile lists their steps."""

@@ -1,14 +1,15 @@
 # SPDX-License-Identifier: PostgreSQL
-"""Puts a candidate kernel on trial: make judge KIND=kind SRC=their.c, or pgquern judge KIND their.c
+"""Puts a candidate kernel on trial: pgquern judge KIND their.c
 
 The file, or a folder of several, defines one function named `candidate`, of the kind's signature; of a component (a
 lock, a policy) those that tests/<stem>/candidate.h declares. Its object file is read first: what it has beyond
 functions and constants is refused by name. Then it runs in a process of its own, without files, stopped at each system
 call. The
 stem's own tests call it there, as one more variant of its kind; and a million inputs, made in C, are given to it and to
-ours. A component, and what reads files, runs in one process with what judges it, and the verdict says so.
+ours. A component is called there, too; but races are looked for in one process with it, and what reads files runs in
+one with what judges it: the verdict says so. A kernel may know by its surroundings that it is judged: nobody sees that.
 
-A patch in the place of a source judges one of our variants as a unified diff of csrc/ has changed it. FULL, or --full,
+A patch in the place of a source judges one of our variants as a unified diff of csrc/ has changed it. --full
 adds more examples, a hundred times as many native inputs, and real servers. build/judge/NAME.html is the verdict as a
 page.
 
@@ -17,7 +18,6 @@ speed `no` leaves it out.
 
 Exit code: 0 PASS; 1 FAIL; 2 nothing was judged, and a sentence says what to do; 3 UNDECIDED; 4 SLOWER than upstream; 5
 BROKEN: a test fails with ours in its place, too.
-Of `make judge` the exit code is 2 whenever it is not 0: that is make's own.
 """
 
 import importlib
@@ -36,7 +36,7 @@ import click
 
 from tools.common import environment
 from tools.common.answer import json_option, print_json
-from tools.common.asked import by_command, option, program
+from tools.common.options import option
 from tools.common.progress import console
 from tools.judge import source as judge_source
 from tools.judge.build import Candidate
@@ -75,12 +75,16 @@ def facts_of(trial: Trial) -> dict[str, str]:
 def command_of(trial: Trial, *, patch: str, like: str, speed: str) -> str:
     """The command that repeats it."""
     candidate = trial.candidate
-    words = {"KIND": candidate.kind.name, "PATCH" if patch else "SRC": str(candidate.source)}
-    words |= {"FLAGS": "" if patch else candidate.flags}
-    words["CC"] = "" if candidate.compiler == "gcc" else candidate.compiler
-    words |= {"FULL": "1" if trial.full else "", "LIKE": candidate.kind.like if patch else like}
-    words |= {"SEED": str(trial.seed), "SPEED": "" if speed == "clock" else speed}
-    return shlex.join(["make", "judge", *(f"{name}={value}" for name, value in words.items() if value)])
+    words = ["pgquern", "judge", candidate.kind.name, *(["--patch"] if patch else []), str(candidate.source)]
+    options = {
+        "--flags": "" if patch else candidate.flags,
+        "--compiler": "" if candidate.compiler == "gcc" else candidate.compiler,
+        "--like": candidate.kind.like if patch else like,
+        "--seed": str(trial.seed),
+        "--speed": "" if speed == "clock" else speed,
+    }
+    given = [word for name, value in options.items() if value for word in (name, value)]
+    return shlex.join([*words, *given, *(["--full"] if trial.full else [])])
 
 
 def write(trial: Trial, verdict: Verdict, told: Told | None, path: Path, command: str) -> dict[str, Any]:
@@ -131,11 +135,10 @@ def list_kinds(*, as_json: bool) -> None:
     if as_json:
         print_json({"kinds": [{"kind": name, "signature": kind.signature} for name, kind in sorted(kinds().items())]})
         return
-    words = "KIND SOURCE [--flags] [--compiler]" if by_command() else "KIND=kind SRC=their.c [FLAGS=] [CC=]"
-    print(f"{program('judge', words)} puts a kernel on trial. The kinds, and what to define:\n")
+    print("pgquern judge KIND SOURCE [--flags] [--compiler] puts a kernel on trial. The kinds, and what to define:\n")
     for name, kind in sorted(kinds().items()):
         print(f"  {name}\n    {kind.signature}")
-    print(f"\n{program('judge-template', 'KIND=')} prints a file to start from, which passes.")
+    print("\npgquern judge-template KIND prints a file to start from, which passes.")
 
 
 @click.command(help=__doc__)
@@ -179,11 +182,9 @@ def main(
         path = Path(patch or branch or source)
         chosen = None if patch and not branch else kind_of(kind, like)
         if not (source or patch or branch) or not path.exists():
-            missing = (
-                f"There is no file {str(path)!r}" if source or patch else f"{option('SRC', ours='SOURCE')} is missing"
-            )
+            missing = f"There is no file {str(path)!r}" if source or patch else f"{option('SOURCE')} is missing"
             raise JudgeError(
-                f"{missing}: name the candidate with {option('SRC', ours='SOURCE')}, a C or C++ file, or a folder of"
+                f"{missing}: name the candidate with {option('SOURCE')}, a C or C++ file, or a folder of"
                 f" them; or a unified diff with {option('PATCH')}."
             )
         folder = ROOT / path.stem

@@ -9,8 +9,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from tools.common.asked import option
 from tools.common.kernels import kernel_sources
+from tools.common.options import option
 from tools.judge import objects
 from tools.judge.kinds import CALL, JudgeError, Kind
 
@@ -27,7 +27,18 @@ TRAPS = [
 
 No macro tells it, and no attribute takes it away.
 """
+FLAG = re.compile(r"-(O\w*|g\w*|w|m[-\w=+.,]+|f(?!plugin|lto|use-ld)[-\w=+.,]+|W(?![alp],)[-\w=+]*|[DUI].+|std=[\w+]+)")
+"""What FLAGS= may hold: words for the compiler alone. Files, and what the linker reads, are not judged."""
 COUNTS = '__attribute__((visibility("default"))) unsigned long pgq_judge_calls_made, pgq_judge_open;\n'
+INVOKES = """\
+#include <stdbool.h>
+void judge_invoke(void *there);
+void judge_prepare(void);
+extern const bool judge_keeps_memory;
+extern const size_t judge_arguments_size;
+const size_t judge_arguments_size = sizeof(arguments);
+"""
+INTERPOSED = ["-include", "tests/world/interpose.h"]
 
 
 @dataclass(frozen=True)
@@ -60,8 +71,8 @@ class Candidate:
         """What compiles a file. Its warnings are told, and are no errors."""
         names = [*shlex.split(self.compiler), *([f"-I{self.tree}"] if self.tree else [])]
         kept = [flag for flag in cflags if flag not in ("-Werror", "-std=c11")]
-        if self.kind.inputs is not None:  # so that constants with addresses are constants, too
-            kept = [*(flag for flag in kept if flag != "-fPIC"), "-fno-pic"]
+        if self.kind.apart:
+            kept = [*(flag for flag in kept if flag != "-fPIC"), "-fPIE"]
         if file.suffix in CPLUSPLUS:
             return [re.sub(r"(?<![a-z])gcc", "g++", re.sub(r"clang(?!\+)", "clang++", names[0])), *names[1:], *kept]
         return [*names, "-std=gnu11", *kept]
@@ -76,9 +87,14 @@ def _arguments(kind: Kind) -> str:
 def write_sources(candidate: Candidate) -> None:
     """The table with one more row, what its function calls, and the declaration that the candidate is held to.
 
-    JudgeError: a component in C++.
+    JudgeError: a component in C++; flags that are none of the compiler's.
     """
     kind, folder = candidate.kind, candidate.folder
+    if other := [word for word in shlex.split(candidate.flags) if not FLAG.fullmatch(word)]:
+        raise JudgeError(
+            f"{option('FLAGS')} {other[0]!r} is no flag of the compiler's own (-O, -f, -m, -W, -D, -U, -I, -g, -std):"
+            " an object file, a library or a flag of the linker would be judged by nobody. Give sources, in a folder."
+        )
     if kind.functions and candidate.is_cplusplus:
         raise JudgeError(
             f"{candidate.source} is C++: write {kind.name} in C, whose calls the world of threads replaces."
@@ -90,6 +106,12 @@ def write_sources(candidate: Candidate) -> None:
             f'#ifdef __cplusplus\nextern "C" {{\n#endif\n#include "{kind.header}"\n#ifdef __cplusplus\n}}\n#endif\n'
         )
         (folder / "call.c").write_text(f'#include "../{kind.folder}/candidate.c"\n')
+        (folder / "counts.c").write_text(COUNTS)
+        shared = f'#include "../tools/judge/watch.h"\n#include "../{kind.cage}"\n'
+        (folder / "proxy.c").write_text(shared)
+        (folder / "invoke.c").write_text(
+            f"#define JUDGE_HOST\n{shared}{INVOKES}void judge_invoke(void *there)\n{{\n    invoke(there);\n}}\n"
+        )
         return
     (folder / "candidate.h").write_text(
         f'#include "{kind.header}"\n#ifdef __cplusplus\nextern "C"\n#endif\n{kind.signature};\n'
@@ -110,8 +132,8 @@ def write_sources(candidate: Candidate) -> None:
         f"    judge_call(&a, sizeof a, stage);\n    return a.result;\n}}\n"
     )
     (folder / "invoke.c").write_text(
-        f'#include "{kind.header}"\n{_arguments(kind)}{kind.signature};\nvoid judge_invoke(void *there);\n'
-        f"extern const size_t judge_arguments_size;\nconst size_t judge_arguments_size = sizeof(arguments);\n"
+        f'#include "{kind.header}"\n{_arguments(kind)}{kind.signature};\n'
+        f"{INVOKES}const bool judge_keeps_memory = false;\nvoid judge_prepare(void)\n{{\n}}\n"
         f"void judge_invoke(void *there)\n{{\n    arguments *a = there;\n\n"
         f"    a->result = candidate({', '.join(f'a->{name}' for name in names)});\n}}\n"
     )
@@ -156,7 +178,7 @@ def _compile(candidate: Candidate, cflags: Sequence[str], file: Path, target: Pa
         return _run(command)
     except FileNotFoundError as error:
         raise JudgeError(
-            f"There is no compiler {command[0]!r}: install it, or name another with {option('CC', ours='compiler')}."
+            f"There is no compiler {command[0]!r}: install it, or name another with {option('COMPILER')}."
         ) from error
     except subprocess.CalledProcessError as error:
         raise JudgeError(
@@ -179,8 +201,8 @@ def host(candidate: Candidate, kernel: Path | str, target: Path) -> Path:
     folder = candidate.folder / "host"
     folder.mkdir(exist_ok=True)
     if isinstance(kernel, Path):  # its other names are seen by nobody
-        _run(["objcopy", "--keep-global-symbol=candidate", kernel])
-    flags = ["-O2", "-std=gnu11", "-D_GNU_SOURCE", "-Icsrc", f"-I{HERE}"]
+        _run(["objcopy", *(f"--keep-global-symbol={name}" for name in candidate.kind.defines), kernel])
+    flags = ["-O2", "-fPIE", "-std=gnu11", "-D_GNU_SOURCE", "-Icsrc", f"-I{HERE}"]
     for source in (HERE / "host.c", candidate.folder / "invoke.c"):
         if not (folder / f"{source.stem}.o").exists():
             _run(["gcc", *flags, "-c", source, "-o", folder / f"{source.stem}.o"])
@@ -189,7 +211,8 @@ def host(candidate: Candidate, kernel: Path | str, target: Path) -> Path:
     linker = "g++" if candidate.is_cplusplus else "gcc"
     try:
         _run([
-            linker, "-static", "-Wl,-z,noexecstack", folder / "host.o", folder / "invoke.o", *mine, f"-Wl,{wraps}",
+            linker, "-static-pie", "-Wl,-z,noexecstack,-z,relro,-z,now",
+            folder / "host.o", folder / "invoke.o", *mine, f"-Wl,{wraps}",
             LIBRARY, "-o", target,
         ])  # fmt: skip
     except subprocess.CalledProcessError as error:
@@ -204,6 +227,13 @@ def driver(candidate: Candidate, target: Path) -> Path:
     flags = ["-O2", "-std=gnu11", "-D_GNU_SOURCE", "-Icsrc", f"-I{HERE}", f"-I{candidate.folder}"]
     _run(["gcc", *flags, HERE / "driver.c", HERE / "cage.c", "-pthread", "-o", target])
     return target
+
+
+def component_host(candidate: Candidate, cflags: Sequence[str]) -> Path:
+    """The program in which a component runs alone; undefined behaviour is a signal. JudgeError: it does not link."""
+    target = candidate.folder / "caged.o"
+    compile_candidate(candidate, [*cflags, *INTERPOSED, *TRAPS], target)
+    return host(candidate, target, candidate.folder / "theirs")
 
 
 @dataclass(frozen=True)
@@ -237,11 +267,11 @@ def link(candidate: Candidate, cflags: Sequence[str], built: Path, target: Path)
     target.mkdir(parents=True)
     own: list[Path] = []
     sources = [candidate.folder / "variants.c", candidate.folder / "call.c"]
-    if candidate.kind.inputs is None:
+    if not candidate.kind.apart:
         own.append(target / "candidate.o")
         compile_candidate(candidate, cflags, own[0])
     else:
-        sources.append(HERE / "cage.c")
+        sources += [HERE / "cage.c", *([candidate.folder / "proxy.c"] if candidate.kind.cage else [])]
     for source in sources:
         own.append(target / f"{source.stem}.o")
         includes = [f"-I{HERE}", f"-I{candidate.folder}"]
@@ -250,10 +280,8 @@ def link(candidate: Candidate, cflags: Sequence[str], built: Path, target: Path)
     theirs = [built / name.with_suffix(".o") for name in names if Path("csrc", name) != candidate.kind.table()]
     sanitizers = [flag for flag in cflags if flag.startswith("-fsanitize=")]
     linker = ["g++" if candidate.is_cplusplus else "gcc", "-shared", *sanitizers]
-    # What FLAGS= names would run outside its host, so only a candidate without one has it.
-    flags = shlex.split(candidate.flags) if candidate.kind.inputs is None else []
     try:
-        _run([*linker, BINDING, *theirs, *own, *flags, "-o", target / FFI])
+        _run([*linker, BINDING, *theirs, *own, "-o", target / FFI])
     except subprocess.CalledProcessError as error:
         raise JudgeError(
             f"{candidate.source} does not link; define or rename what the linker says:\n{error.stderr.strip()}"

@@ -15,9 +15,11 @@
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/random.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
+#include <sys/uio.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -140,10 +142,30 @@ static pid_t new_process(judge_host *host)
     return (pid_t)pid;
 }
 
+static uintptr_t base;
+
+/* Where Linux puts programs, their heaps and libraries, and between. */
+void judge_move(void)
+{
+    uint64_t any = 0;
+
+    if (getrandom(&any, sizeof any, 0) != sizeof any)
+        broken("no chance");
+    base = (uintptr_t)0x550000000000 + (any % 0x2af000 << 24);
+}
+
 void judge_start(judge_host *host, const char *program)
 {
+    char where[32];
+
+    if (base == 0)
+        judge_move();
+    host->base = base;
+    snprintf(where, sizeof where, "%zu", (size_t)base);
     int memory = memfd_create("judge", MFD_CLOEXEC), pair[2];
-    char *const none[] = {NULL}, *const words[] = {(char *)"host", NULL};
+    /* Linux would write the number of the CPU into its memory. */
+    char *const environment[] = {(char *)"GLIBC_TUNABLES=glibc.pthread.rseq=0", NULL};
+    char *const words[] = {(char *)"postgres", where, NULL};
 
     host->program = program;
     host->why[0] = '\0';
@@ -156,20 +178,22 @@ void judge_start(judge_host *host, const char *program)
     if (host->memory == MAP_FAILED)
         broken("no memory to share");
     fflush(NULL);
+    const bool is_main = gettid() == getpid();
     host->pid = new_process(host);
     if (host->pid < 0)
         broken("no process");
     if (host->pid == 0) {
-        prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
+        if (is_main) /* the signal comes when the thread ends */
+            prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
         /* Clear of each other, and then in their places. */
         int m = fcntl(memory, F_DUPFD, 32), s = fcntl(pair[1], F_DUPFD, 32);
         dup2(m, JUDGE_MEMORY_FD);
         dup2(s, JUDGE_SOCKET_FD);
         syscall(SYS_close_range, JUDGE_SOCKET_FD + 1, ~0u, 0);
-        execve(program, words, none);
+        execve(program, words, environment);
         _exit(JUDGE_BROKEN);
     }
-    close(memory);
+    host->memory_fd = memory;
     close(pair[1]);
     host->listener = receive_listener(pair[0]);
     close(pair[0]);
@@ -185,6 +209,9 @@ void judge_end(judge_host *host)
         waitpid(host->pid, NULL, 0);
     }
     close(host->listener);
+    close(host->memory_fd);
+    free(host->own);
+    host->own = NULL;
     munmap(host->memory, JUDGE_SIZE);
     host->pid = 0;
 }
@@ -196,8 +223,92 @@ void judge_clear(judge_host *host)
         host->high[i] = judge_area_at(i) + judge_area_size(i);
     }
     host->lent_count = 0;
+    host->given_count = 0;
     host->next = 0;
 }
+
+/* ---- memory that a kernel was not given ------------------------------------------------------------------------------ */
+
+void judge_wipe(judge_host *host)
+{
+    if (fallocate(host->memory_fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, JUDGE_ARGUMENTS,
+                  (off_t)(JUDGE_SIZE - JUDGE_ARGUMENTS)) != 0)
+        broken("the memory cannot be emptied");
+}
+
+static bool is_empty(const char *bytes, size_t size)
+{
+    return size == 0 || (bytes[0] == 0 && memcmp(bytes, bytes + 1, size - 1) == 0);
+}
+
+static int by_place(const void *a, const void *b)
+{
+    size_t x = *(const size_t *)a, y = *(const size_t *)b;
+
+    return (x > y) - (x < y);
+}
+
+/* All of its private memory that can be written, but for the stacks: to `bytes`, of `most`. 0: nobody may look. */
+static size_t private_memory(const judge_host *host, char *bytes, size_t most)
+{
+    char path[64], line[512];
+    size_t all = 0;
+
+    snprintf(path, sizeof path, "/proc/%d/maps", (int)host->pid);
+    FILE *maps = fopen(path, "r");
+    while (maps != NULL && fgets(line, sizeof line, maps) != NULL) {
+        size_t from, to;
+        char access[8];
+
+        if (sscanf(line, "%zx-%zx %7s", &from, &to, access) != 3 || strcmp(access, "rw-p") != 0 ||
+            strstr(line, "[stack]") != NULL)
+            continue;
+        struct iovec ours = {bytes + all, to - from}, theirs = {(void *)from, to - from}; // NOLINT
+        if (all + (to - from) > most ||
+            process_vm_readv(host->pid, &ours, 1, &theirs, 1, 0) != (ssize_t)(to - from)) {
+            all = 0;
+            break;
+        }
+        all += to - from;
+    }
+    if (maps != NULL)
+        fclose(maps);
+    return all;
+}
+
+const char *judge_look(judge_host *host, size_t arguments)
+{
+    enum { OWN = 8 << 20 };
+    size_t next = 0, clean = JUDGE_ARGUMENTS + arguments;
+
+    qsort(host->given, host->given_count, sizeof host->given[0], by_place);
+    for (off_t from = JUDGE_ARGUMENTS, to; (from = lseek(host->memory_fd, from, SEEK_DATA)) >= 0; from = to) {
+        to = lseek(host->memory_fd, from, SEEK_HOLE);
+        for (size_t at = (size_t)from > clean ? (size_t)from : clean; at < (size_t)to;) {
+            while (next < host->given_count && host->given[next].end <= at)
+                next++;
+            bool inside = next < host->given_count && host->given[next].at <= at;
+            size_t until = next == host->given_count ? (size_t)to
+                           : inside                  ? host->given[next].end
+                                                     : host->given[next].at;
+            until = until < (size_t)to ? until : (size_t)to;
+            if (!inside && !is_empty(host->memory + at, until - at))
+                return "it writes where nothing was given to it";
+            at = until;
+        }
+    }
+    static char now[OWN];
+    size_t size = private_memory(host, now, OWN);
+    if (host->own == NULL && size > 0) {
+        host->own = malloc(OWN);
+        memcpy(host->own, now, size);
+    }
+    if (size > 0 && memcmp(host->own, now, size) != 0)
+        return "it changes memory of the program that calls it: that is state from call to call";
+    return NULL;
+}
+
+/* ---- a batch --------------------------------------------------------------------------------------------------------- */
 
 /* To fresh memory, if it is large: what is empty stays so. Tests have arrays with holes. */
 static void copy(char *to, const char *from, size_t size)
@@ -239,13 +350,17 @@ static size_t place(judge_host *host, size_t size, size_t align)
         host->high[area] = at;
     else
         host->low[area] = at + size;
+    if (host->given_count == JUDGE_LENT)
+        broken("a batch is too long");
+    host->given[host->given_count].at = at;
+    host->given[host->given_count++].end = at + size;
     return at;
 }
 
 void *judge_place(judge_host *host, void *field, size_t size, size_t align)
 {
     size_t at = place(host, size, align);
-    uintptr_t theirs = JUDGE_BASE + at;
+    uintptr_t theirs = host->base + at;
 
     host->large |= size > JUDGE_AREA;
     memcpy(field, &theirs, sizeof theirs);
@@ -270,9 +385,8 @@ void *judge_lend(judge_host *host, void *field, size_t size, size_t align)
 
 void judge_forbid(judge_host *host, void *field)
 {
-    uintptr_t nowhere = JUDGE_BASE + JUDGE_HEAD;
+    uintptr_t nowhere = host->base + JUDGE_HEAD;
 
-    (void)host;
     if (*(void **)field != NULL)
         memcpy(field, &nowhere, sizeof nowhere);
 }
@@ -288,20 +402,22 @@ bool judge_run(judge_host *host, uint64_t calls, uint64_t *ns)
         head->free[i].low = host->low[i];
         head->free[i].high = host->high[i];
     }
-    uint64_t start = cpu_ns(host);
+    uint64_t start = ns != NULL ? cpu_ns(host) : 0;
     if (ioctl(host->listener, SECCOMP_IOCTL_NOTIF_SEND, &answer) != 0 || !wait_for_question(host)) {
         if (host->pid != 0)
             say_end(host);
         return false;
     }
-    *ns = cpu_ns(host) - start;
+    if (ns != NULL)
+        *ns = cpu_ns(host) - start;
     if (head->blocks != 0) {
         snprintf(host->why, sizeof host->why, "it keeps memory that it asked for from call to call");
         return false;
     }
     if (head->changed) {
         snprintf(host->why, sizeof host->why,
-                 "it returns with the direction flag set, or another rounding: its caller would go wrong");
+                 "it returns with the direction flag set, another rounding, or other bases of segments: its "
+                 "caller would go wrong");
         return false;
     }
     return true;
@@ -317,7 +433,6 @@ void judge_call(void *arguments, size_t size, void (*stage)(judge_host *, void *
     static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
     static judge_host host;
     static pid_t of;
-    uint64_t ns;
 
     pthread_mutex_lock(&mutex);
     if (host.pid == 0 || host.large || of != getpid() || pgq_judge_calls_made % CALLS_OF_A_HOST == 0) {
@@ -325,6 +440,7 @@ void judge_call(void *arguments, size_t size, void (*stage)(judge_host *, void *
 
         if (host.pid != 0 && of == getpid())
             judge_end(&host);
+        judge_move();
         if (program == NULL)
             broken("PGQUERN_JUDGE_HOST names no program");
         host.random = 0x9e3779b97f4a7c15 + pgq_judge_calls_made;
@@ -335,22 +451,30 @@ void judge_call(void *arguments, size_t size, void (*stage)(judge_host *, void *
     pgq_judge_calls_made++;
     judge_clear(&host);
     char *there = host.memory + JUDGE_ARGUMENTS;
+    const bool looks = pgq_judge_calls_made % 64 == 0;
+    if (looks)
+        judge_wipe(&host);
     memcpy(there, arguments, size);
     stage(&host, there);
-    if (!judge_run(&host, 1, &ns)) {
+    if (!judge_run(&host, 1, NULL)) {
         fprintf(stderr, "\njudge: %s\n", host.why); /* pytest leaves its dots on a line */
         fflush(NULL);
-        _exit(JUDGE_ENDED);
+        abort();
+    }
+    const char *beside = looks ? judge_look(&host, size) : NULL;
+    if (beside != NULL) {
+        fprintf(stderr, "\njudge: %s\n", beside);
+        abort();
     }
     /* The pointers are ours again, then all comes back: what was lent first is what the others stand in. */
     for (size_t i = 0; i < host.lent_count; i++) {
         judge_lent *lent = &host.lent[i];
-        uintptr_t theirs = JUDGE_BASE + lent->at, now;
+        uintptr_t theirs = host.base + lent->at, now;
 
         memcpy(&now, host.memory + lent->field, sizeof now);
         if (now != theirs) {
             fprintf(stderr, "\njudge: it changes a pointer that it was given\n");
-            _exit(JUDGE_ENDED);
+            abort();
         }
         memcpy(host.memory + lent->field, &lent->ours, sizeof lent->ours);
     }

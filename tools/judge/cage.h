@@ -4,7 +4,8 @@
  * who answers one of them: "the batch is done". Until the answer comes the host stands still, so nothing that it does after
  * that is timed, and no output changes while it is looked at. Arguments lie in memory that both share.
  *
- * The host maps that memory at JUDGE_BASE. What the keeper gives a kernel ends, or begins, at a page without access.
+ * The host maps that memory where its keeper says, by chance each time. What the keeper gives a kernel ends, or begins, at a
+ * page without access.
  */
 #ifndef PGQUERN_JUDGE_CAGE_H
 #define PGQUERN_JUDGE_CAGE_H
@@ -14,14 +15,14 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#define JUDGE_BASE ((uintptr_t)0x200000000000)
-
 enum { JUDGE_PAGE = 4096, JUDGE_AREAS = 64, JUDGE_LENT = 1 << 16, JUDGE_MEMORY_FD = 3, JUDGE_SOCKET_FD = 4 };
 #define JUDGE_HEAD ((size_t)2 << 20) /* the head, and behind it the arguments of a batch */
 #define JUDGE_AREA ((size_t)1 << 20)
 #define JUDGE_JUMBO                                                                                          \
     ((size_t)40 << 30) /* the last area, for what is larger; its memory is there once it is written */
-#define JUDGE_SIZE (JUDGE_HEAD + JUDGE_AREAS * (JUDGE_AREA + JUDGE_PAGE) + JUDGE_JUMBO + 2 * JUDGE_PAGE)
+#define JUDGE_HEAP_AT (JUDGE_HEAD + JUDGE_AREAS * (JUDGE_AREA + JUDGE_PAGE) + JUDGE_JUMBO + 2 * JUDGE_PAGE)
+#define JUDGE_HEAP    ((size_t)8 << 30) /* what a kernel gets when it asks for memory */
+#define JUDGE_SIZE    (JUDGE_HEAP_AT + JUDGE_HEAP)
 
 /* At the beginning of the shared memory. */
 typedef struct judge_head {
@@ -56,7 +57,8 @@ typedef struct judge_lent {
 typedef struct judge_host {
     const char *program;
     pid_t pid; /* 0: none */
-    int listener;
+    int listener, memory_fd;
+    uintptr_t base; /* of the memory, in the host */
     uint64_t asked; /* the number of the question that waits for an answer */
     uint64_t gate;  /* where in its code the host asks: a kernel's own question is none */
     char *memory;
@@ -65,9 +67,13 @@ typedef struct judge_host {
     uint64_t random;
     size_t low[JUDGE_AREAS], high[JUDGE_AREAS];
     unsigned next;
-    size_t lent_count;
+    size_t lent_count, given_count;
     judge_lent lent[JUDGE_LENT];
-    bool large;           /* it has got more than an area holds: a call of one's own has a fresh host then */
+    struct {
+        size_t at, end;
+    } given[JUDGE_LENT]; /* all places of a batch */
+    char *own;  /* what its own memory held after its first batch: that of the C library and of host.c */
+    bool large; /* it has got more than an area holds: a call of one's own has a fresh host then */
     bool open_namespaces; /* the kernel refuses new ones */
     char why[200];        /* why it has ended, in words */
 } judge_host;
@@ -75,10 +81,17 @@ typedef struct judge_host {
 /* Starts a host; a program that ends before it has begun is an error of ours, and ends the keeper with JUDGE_BROKEN. */
 void judge_start(judge_host *host, const char *program);
 void judge_end(judge_host *host);
-enum { JUDGE_BROKEN = 70, JUDGE_ENDED = 86 };
+enum { JUDGE_BROKEN = 70 };
+
+/* Where the next hosts map their memory: elsewhere. Until then all have one place, so that what they say can be compared. */
+void judge_move(void);
 
 /* Forgets what was lent. */
 void judge_clear(judge_host *host);
+
+/* Before a batch: what is shared is empty. After it: where the host has written beside what it was given; NULL: nowhere. */
+void judge_wipe(judge_host *host);
+const char *judge_look(judge_host *host, size_t arguments);
 
 /*
  * A copy of `size` bytes at *field for the host, whose address there *field becomes; `field` lies in the shared memory.
@@ -92,8 +105,11 @@ void *judge_place(judge_host *host, void *field, size_t size, size_t align);
 /* A pointer that may not be followed, in the place of one that is not NULL. */
 void judge_forbid(judge_host *host, void *field);
 
-/* A batch; false: the host has ended, and `why` says it. *ns: the CPU time that the kernel counts for it meanwhile. */
+/* A batch; false: the host has ended, and `why` says it. *ns: the CPU time that the kernel counts for it meanwhile; NULL: nobody asks. */
 bool judge_run(judge_host *host, uint64_t calls, uint64_t *ns);
+
+/* Counted for the tests: calls, and hosts without namespaces of their own. */
+extern unsigned long pgq_judge_calls_made, pgq_judge_open;
 
 /* Of a call of one's own: stages the arguments, runs it, takes back what was lent. Ends the process if the host has. */
 void judge_call(void *arguments, size_t size, void (*stage)(judge_host *, void *));

@@ -64,7 +64,7 @@ static void print_inputs(uint64_t random, int n, int percent)
 static bool pointers_stay(judge_host *host)
 {
     for (size_t i = 0; i < host->lent_count; i++)
-        if (*(uintptr_t *)seen(host, host->lent[i].field) != JUDGE_BASE + host->lent[i].at)
+        if (*(uintptr_t *)seen(host, host->lent[i].field) != host->base + host->lent[i].at)
             return false;
     return true;
 }
@@ -152,34 +152,73 @@ static size_t stage_all(size_t count, size_t most, uint64_t *random, uint64_t ra
     return calls;
 }
 
+static void run_both(size_t calls, const uint64_t randoms[])
+{
+    const char *why;
+    uint64_t ns;
+
+    if (!judge_run(&hosts[1], calls, &ns)) {
+        fprintf(stderr, "ours: %s\n", hosts[1].why);
+        exit(JUDGE_BROKEN);
+    }
+    if (!judge_run(&hosts[0], calls, &ns))
+        wrong(hosts[0].why);
+    compare(&hosts[0], &hosts[1], calls, randoms, -1, -1);
+    if ((why = judge_look(&hosts[0], calls * sizeof(arguments))) != NULL)
+        wrong(why);
+}
+
+#ifdef ANY_BYTES
+/* The calls of a batch once more, with the answers where they stand, and one byte of half of the inputs changed: who
+ * looks at what stands in the output, and takes it for the answer, is wrong now. */
+static void change_inputs(size_t calls, uint64_t *random)
+{
+    for (size_t i = 0; i < calls; i++) {
+        const judge_lent *lent = &hosts[0].lent[first_lent[i] + ANY_BYTES];
+        uint64_t any = judge_random(random);
+
+        for (unsigned h = 0; h < 2; h++)
+            memset(&call_of(&hosts[h], i)->result, 0, sizeof call_of(&hosts[h], i)->result);
+        if (first_lent[i] + ANY_BYTES >= first_lent[i + 1] || lent->size == 0 || any % 2 == 0)
+            continue;
+        for (unsigned h = 0; h < 2; h++)
+            hosts[h].memory[lent->at + (any >> 16) % lent->size] ^= (char)(1 + (any >> 8) % 255);
+    }
+}
+#endif
+
 static int check(uint64_t random, uint64_t wanted, char *programs[])
 {
     static uint64_t randoms[BATCH];
-    uint64_t done = 0, ns;
+    uint64_t done = 0;
 
     for (unsigned batch = 0; done < wanted; batch++) {
         /* The last hosts live long: a kernel may have kept count in memory that nobody cleared. */
         bool anew = batch % FRESH == 0 && (done < wanted / 4 || hosts[0].large);
         /* Each second batch: each thing that is lent ends, or begins, at a guarded page. */
+        if (anew)
+            judge_move();
         for (unsigned h = 0; h < 2 && anew; h++) {
             if (hosts[h].pid != 0)
                 judge_end(&hosts[h]);
             judge_start(&hosts[h], programs[h]);
         }
         hosts[0].packed = hosts[1].packed = batch % 2 == 1;
+        judge_wipe(&hosts[0]);
+        judge_wipe(&hosts[1]);
         size_t most = batch % 2 == 1 ? BATCH : (JUDGE_AREAS - 1) / LENT_MOST + 1;
         size_t calls = stage_all(2, most > BATCH ? BATCH : most, &random, randoms, -1, -1);
-        if (!judge_run(&hosts[1], calls, &ns)) {
-            fprintf(stderr, "ours: %s\n", hosts[1].why);
-            return JUDGE_BROKEN;
-        }
-        if (!judge_run(&hosts[0], calls, &ns)) {
-            wrong(hosts[0].why);
-        }
+        run_both(calls, randoms);
         for (size_t i = 0; i < calls; i++)
             tally(call_of(&hosts[1], i));
-        compare(&hosts[0], &hosts[1], calls, randoms, -1, -1);
         done += calls;
+#ifdef ANY_BYTES
+        if (batch % 4 == 1) {
+            change_inputs(calls, &random);
+            run_both(calls, randoms);
+            done += calls;
+        }
+#endif
     }
     printf("inputs %" PRIu64 "\n", done);
     print_tally();
@@ -194,6 +233,7 @@ static int time_all(uint64_t random, unsigned rounds, int n, int percent, size_t
         double took[HOSTS];
         uint64_t empty[HOSTS], ns;
 
+        judge_move();
         for (size_t h = 0; h < count; h++) {
             if (round > 0)
                 judge_end(&hosts[h]);

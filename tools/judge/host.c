@@ -8,6 +8,7 @@
 #include <linux/seccomp.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/auxv.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
@@ -17,6 +18,9 @@
 
 extern const size_t judge_arguments_size;
 void judge_invoke(void *arguments);
+extern const bool judge_keeps_memory; /* from call to call: what is there stands in a component */
+void judge_prepare(void);
+uint64_t judge_blocks(void);
 
 static void need(bool holds, const char *what)
 {
@@ -27,8 +31,6 @@ static void need(bool holds, const char *what)
 }
 
 /* ---- the memory that a kernel asks for: given anew, and empty, in each call ------------------------------------------ */
-
-#define HEAP_SIZE ((size_t)8 << 30)
 
 static char early[1 << 20] __attribute__((aligned(16))); /* what the C library asks for before main */
 static char *heap = early;
@@ -88,8 +90,15 @@ void __wrap_free(void *block)
     heap_blocks -= block != NULL;
 }
 
+uint64_t judge_blocks(void)
+{
+    return heap_blocks;
+}
+
 static void forget_heap(judge_head *head)
 {
+    if (judge_keeps_memory && heap_blocks != 0)
+        return;
     head->blocks += heap_blocks;
     memset(heap, 0, heap_used);
     heap_used = 0;
@@ -98,15 +107,15 @@ static void forget_heap(judge_head *head)
 
 /* ---- the cage -------------------------------------------------------------------------------------------------------- */
 
-static void map_memory(void)
+/* False: something of this process lies there. */
+static bool map_memory(char *base)
 {
     const int shared = MAP_SHARED | MAP_FIXED_NOREPLACE, both = PROT_READ | PROT_WRITE;
-    char *base = (char *)JUDGE_BASE;
 
     need(sysconf(_SC_PAGESIZE) == JUDGE_PAGE, "host: this machine's pages have other than 4096 bytes\n");
-    need(mmap(base, JUDGE_SIZE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE,
-              -1, 0) == base,
-         "host: the place of the shared memory is taken\n");
+    if (mmap(base, JUDGE_SIZE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE,
+             -1, 0) != base)
+        return false;
     need(munmap(base, JUDGE_HEAD) == 0 && mmap(base, JUDGE_HEAD, both, shared, JUDGE_MEMORY_FD, 0) == base,
          "host: no shared memory\n");
     for (unsigned i = 0; i < JUDGE_AREAS; i++) {
@@ -116,11 +125,14 @@ static void map_memory(void)
                                                          JUDGE_MEMORY_FD, (off_t)judge_area_at(i)) == at,
              "host: no shared memory\n");
     }
-    heap = mmap(NULL, HEAP_SIZE, both, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    need(heap != MAP_FAILED, "host: no memory\n");
-    heap_size = HEAP_SIZE;
+    heap = base + JUDGE_HEAP_AT;
+    need(munmap(heap, JUDGE_HEAP) == 0 && mmap(heap, JUDGE_HEAP, both, shared | MAP_NORESERVE,
+                                               JUDGE_MEMORY_FD, (off_t)JUDGE_HEAP_AT) == heap,
+         "host: no memory\n");
+    heap_size = JUDGE_HEAP;
     heap_used = 0;
     heap_blocks = 0;
+    return true;
 }
 
 /* The pages that a batch needs are here before it is timed. */
@@ -170,14 +182,36 @@ static void send_listener(int listener)
     sendmsg(JUDGE_SOCKET_FD, &message, 0);
 }
 
-/* What the ABI has a function leave as it was: direction and alignment flags, rounding and traps of SSE. */
+#ifdef __x86_64__
+static bool may_read_bases; /* of the segments FS and GS; the kernel says so */
+#endif
+
+/* What the ABI has a function leave as it was: direction, alignment and ID flags, rounding and traps, segments. */
 static uint64_t way_of_work(void)
 {
+    uint64_t way = 0;
 #ifdef __x86_64__
-    return (__builtin_ia32_readeflags_u64() & 0x40400) << 16 | (__builtin_ia32_stmxcsr() & 0xffc0);
-#else
-    return 0;
+    uint64_t fs = 0, gs = 0;
+    uint16_t control, segments[4];
+
+    if (may_read_bases)
+        __asm__("rdfsbase %0; rdgsbase %1" : "=r"(fs), "=r"(gs));
+    __asm__("fnstcw %0" : "=m"(control));
+    __asm__("mov %%ds, %0; mov %%es, %1; mov %%fs, %2; mov %%gs, %3"
+            : "=m"(segments[0]), "=m"(segments[1]), "=m"(segments[2]), "=m"(segments[3]));
+    const uint64_t parts[] = {__builtin_ia32_readeflags_u64() & 0x240400,
+                              __builtin_ia32_stmxcsr() & 0xffc0,
+                              fs,
+                              gs,
+                              control,
+                              segments[0],
+                              segments[1],
+                              segments[2],
+                              segments[3]};
+    for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++)
+        way = (way ^ parts[i]) * 0x9e3779b97f4a7c15 ^ way >> 29;
 #endif
+    return way;
 }
 
 static int by_byte(const void *a, const void *b)
@@ -193,12 +227,24 @@ static void ask_before(void)
     qsort(bytes, sizeof bytes, 1, by_byte);
 }
 
-int main(void)
+int main(int argc, char *argv[])
 {
-    judge_head *head = (judge_head *)JUDGE_BASE;
+    need(argc >= 2, "host: where?\n");
+    judge_head *head = (judge_head *)strtoull(argv[1], NULL, 10);
 
     ask_before();
-    map_memory();
+    judge_prepare();
+    if (!map_memory((char *)head)) { /* once more, elsewhere */
+        char *words[] = {argv[0], argv[1], argv[1], argv[1], argv[1], argv[1], argv[1], argv[1], NULL};
+
+        need(argc < 8, "host: the place of the shared memory is taken\n");
+        words[argc + 1] = NULL;
+        execve("/proc/self/exe", words, environ);
+        need(false, "host: the place of the shared memory is taken\n");
+    }
+#ifdef __x86_64__
+    may_read_bases = (getauxval(AT_HWCAP2) & 2) != 0;
+#endif
 #ifdef PR_SET_TSC
     prctl(PR_SET_TSC, PR_TSC_SIGSEGV, 0, 0, 0); /* no clock */
 #endif
@@ -210,7 +256,8 @@ int main(void)
         close(fd);
     const uint64_t usual = way_of_work();
     for (;;) {
-        syscall(SYS_sched_yield); /* the batch is done; the answer says that there is another */
+        if (syscall(SYS_sched_yield) != 0) /* the batch is done; the answer says that there is another */
+            __builtin_trap();              /* its keeper has gone */
         char *arguments = (char *)head + JUDGE_ARGUMENTS;
         head->blocks = 0;
         if (head->calls == 0)
@@ -221,5 +268,6 @@ int main(void)
                 forget_heap(head);
         }
         head->changed = way_of_work() != usual;
+        errno = 0;
     }
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: PostgreSQL */
 /*
  * Inputs of a kind, made natively. tests/STEM/judge_KIND.h says how, by four functions: fill makes the arguments of a call, stage lends
- * what they point to, settle makes what the contract leaves open the same, and tally says what came out.
+ * what they point to, settle makes what the contract leaves open the same, and tally says what came out. ANY_BYTES is the number of
+ * what is lent, from 0, whose bytes may be any: some calls are made once more, with a byte of it changed, and the answers still there.
  */
 #ifndef PGQUERN_JUDGE_INPUTS_H
 #define PGQUERN_JUDGE_INPUTS_H
@@ -50,7 +51,11 @@ static inline size_t length(inputs *in, size_t most)
 {
     if (in->n >= 0)
         return (size_t)in->n - (size_t)in->n / 10 + below(in, (uint64_t)in->n / 5 + 1);
-    uint64_t shape = below(in, 64);
+    uint64_t shape = below(in, 4096);
+
+    if (shape == 64) /* seldom: where 16 bits, or a buffer of some size, end */
+        return below(in, 32 * most + 1);
+    shape %= 64;
     return below(in, (shape == 0 ? most : shape < 8 ? most / 8 : most / 64 + 20) + 1);
 }
 

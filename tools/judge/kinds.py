@@ -72,9 +72,20 @@ class Kind:
 
     @property
     def inputs(self) -> Path | None:
-        """How inputs are made natively; a kind without it cannot run in a process of its own."""
+        """How inputs of a kernel are made natively, for a process of its own."""
         found = self.folder / f"judge_{self.name}.h"
         return found if found.exists() else None
+
+    @property
+    def cage(self) -> Path | None:
+        """How the calls of a component go to a process of its own."""
+        found = self.folder / "judge_cage.h"
+        return found if self.functions and found.exists() else None
+
+    @property
+    def apart(self) -> bool:
+        """A candidate runs in a process of its own."""
+        return bool(self.inputs or self.cage)
 
     @property
     def threads(self) -> Path | None:
@@ -147,14 +158,14 @@ class Kind:
         if self.functions:
             simple = (self.folder / "judge" / self.name / "right.c").read_text().partition("\n")[2]
             return (
-                f"/* A candidate for {self.name}. Judge it: make judge KIND={self.name} SRC=this file */\n"
+                f"/* A candidate for {self.name}. Judge it: pgquern judge {self.name} this-file */\n"
                 f'#include "{self.header}"\n\n'
                 f"/*\n * The contract, from {self.folder / 'candidate.h'}:\n *\n{contract}\n */\n\n{simple}"
             )
         call = f"{self.variant}({self.names})"
         traits = f"/* It is judged as a variant of {self.traits}, as ours is; LIKE= names another one. */\n\n"
         return (
-            f"/* A candidate for the kind {self.name}. Judge it: make judge KIND={self.name} SRC=this file */\n"
+            f"/* A candidate for the kind {self.name}. Judge it: pgquern judge {self.name} this-file */\n"
             f'#include "{self.header}"\n\n'
             f"/*\n * The contract, from csrc/{self.header}:\n *\n{contract}\n */\n\n"
             f"{STATUS if self.result == 'pgq_status' else ''}{traits if self.traits else ''}"

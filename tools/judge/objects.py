@@ -21,6 +21,8 @@ CPLUSPLUS = re.compile(
     r"_Zn[wa]m|_Zd[la]Pvm?|__gxx_personality_v0|_Unwind_Resume|__cxa_\w+|_ZSt\d+(terminate|__throw_\w+)"
 )
 THREADS = re.compile(r"pthread_\w+|clock_gettime|syscall|__errno_location|sched_yield|__world_\w+|world_\w+")
+RELOCATED = re.compile(r"\.data\.rel\.ro[.\w]*")
+"""Constants with addresses: the loader writes them, and takes the right to write away before a kernel runs."""
 CONSTANT = re.compile(r"\.(text|rodata|eh_frame|note\.gnu\.property|gcc_except_table|group)(\.[.\w]+)?")
 
 
@@ -124,12 +126,12 @@ def refusal(target: Path, contract: Sequence[str], *, known: frozenset[str], com
             continue
         if one.flags & OF_THREADS:
             return f"it has thread-local memory (section {one.name}), in which it could keep state from call to call"
-        if one.flags & WRITTEN and not (component and re.fullmatch(r"\.data\.rel\.ro[.\w]*", one.name)):
+        if one.flags & WRITTEN and not RELOCATED.fullmatch(one.name):
             return f"it has static memory that can be written (section {one.name}): that is state from call to call"
         if not one.flags & WRITTEN and not CONSTANT.fullmatch(one.name):
             return f"it has a section of its own ({one.name}): a kernel is code and constants"
     for name in written(target):
-        if not (component and re.fullmatch(r"\.data\.rel\.ro[.\w]*", name)):
+        if not RELOCATED.fullmatch(name):
             return f"it has static memory of no size (section {name}), behind which it could keep state"
     for symbol in symbols(target):
         name = symbol.name

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from tools.common.tally import tally, words
-from tools.common.watched import PATIENCE, asleep_for_ever
+from tools.common.watch import PATIENCE, asleep_for_ever
 from tools.judge.build import Candidate
 from tools.judge.child import Order
 from tools.judge.kinds import JudgeError

@@ -15,7 +15,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from tools.common.kernels import kernel_sources
-from tools.drift import followed
+from tools.drift import functions
 from tools.drift.source import definition
 from tools.judge.build import CPLUSPLUS, Candidate
 from tools.judge.kinds import SOURCES, JudgeError, Kind, kind_of, kinds
@@ -107,7 +107,7 @@ def of_tree(tree: Path, patch: Path | None, folder: Path, kind: str, *, compiler
     if not found.cut:
         wrapped = ", ".join(name for name, one in kinds().items() if one.cut)
         raise JudgeError(f"No function of PostgreSQL's is wrapped as the kind {kind}: choose one of {wrapped}.")
-    files = sorted({file for entry in followed.load(found.stem) if entry.name in found.cut for file in entry.files})
+    files = sorted({file for entry in functions.load(found.stem) if entry.name in found.cut for file in entry.files})
     there = [file for file in files if (tree / file).is_file()]
     if not there:
         raise JudgeError(f"{tree} is no tree of PostgreSQL's: it has no {' or '.join(files)}.")

@@ -29,6 +29,8 @@ TESTS = (
 )
 AGAIN = "the same tests in the opposite order, with examples that nobody has seen; undefined behaviour is a signal"
 NATIVE = "made in C, boundary values of each argument on purpose; all that comes out is compared with ours"
+APART = "a process of its own, without files, and stopped at each system call"
+ALONE = "the program in which it runs alone"
 CALLS = "made in C, as a cache makes them, under ASan and UBSan; the contract is looked at around each"
 INPUTS = 1_000_000
 """That are made natively; a hundred times as many with FULL=1."""
@@ -61,6 +63,8 @@ class Trial:
     imports: list[str] = field(default_factory=list)
     constructors: list[str] = field(default_factory=list)
     interposed: list[str] = field(default_factory=list)
+    host: Path | None = None
+    """The program in which a component runs alone."""
     hosts: Hosts | None = None
     """The programs in which it, and ours, run alone; None: there are none for its kind."""
     inputs: int = 0
@@ -79,12 +83,13 @@ class Trial:
     @property
     def process(self) -> str:
         """In what it ran."""
-        if self.candidate.kind.inputs is None:
+        if not self.candidate.kind.apart:
             return "one with what judges it: no other is there for its kind"
         apart = (
             "its own user, pid, mount, network and IPC namespace" if self.namespaces else "no namespaces: refused here"
         )
-        return f"of its own; {apart}; no descriptor; each system call stopped by seccomp"
+        threads = "; ThreadSanitizer's threads beside it, in one process" if self.candidate.kind.threads else ""
+        return f"of its own; {apart}; no descriptor; each system call stopped by seccomp{threads}"
 
     @property
     def right(self) -> str:
@@ -132,7 +137,9 @@ def judge(trial: Trial, speed: str) -> Verdict:
         return verdict
     if not trial.namespaces:
         trial.right_but = "; this kernel refuses new namespaces, so its process had seccomp alone"
-    if candidate.kind.inputs is None:
+    if candidate.kind.threads:
+        trial.right_but += "; races were looked for in one process with it, by ThreadSanitizer"
+    if not candidate.kind.apart:
         trial.right_but = "; it ran in one process with what judges it: this says nothing of one that attacks the judge"
     if speed == "no" or not candidate.kind.sizes:
         return Verdict("PASS", f"{trial.right}; {NOT_DONE}")
@@ -155,22 +162,29 @@ def _component(trial: Trial) -> Verdict | None:
     """A lock or a policy: the world of its stem with the candidate in the place of ours, and real threads."""
     candidate, flags = trial.candidate, trial.cflags_asan
 
+    def process() -> Outcome:
+        trial.host = judge_build.component_host(candidate, trial.cflags)
+        return Outcome(None, APART)
+
     def worlds() -> Outcome:
         program = candidate.folder / "world" / "world"
-        if alone := judge_world.build(candidate, flags, program):
+        if alone := judge_world.alone(candidate.folder / "caged.o"):
             why = f"the world of threads has no double of {', '.join(alone)}: do without"
             return Outcome(Verdict("UNDECIDED", why))
-        return _of_found(judge_world.run(program, trial.seed), candidate.kind.world)
+        judge_world.build(candidate, flags, program)
+        return _of_found(judge_world.run(candidate, program, trial.seed), candidate.kind.world)
 
     def threads() -> Outcome:
         found = judge_world.race(candidate, flags, candidate.folder / "threads" / "threads")
         return _of_found(found, candidate.kind.threads)
 
     checks = "schedules and faults chosen by seeds; a run that fails is replayed and shortened"
+    if candidate.kind.cage and (verdict := trial.step("gets a process", ALONE, process)):
+        return verdict
     if candidate.kind.world and (verdict := trial.step("the world of threads and faults", checks, worlds)):
         return verdict
     if candidate.kind.calls:
-        program, inputs = candidate.folder / "calls" / "calls", INPUTS * (5 if trial.full else 1)
+        program, inputs = candidate.folder / "calls" / "calls", INPUTS // 4 * (20 if trial.full else 1)
         verdict = trial.step(
             "native calls", CALLS, lambda: judge_world.call(candidate, flags, program, trial.seed, inputs)
         )
@@ -196,21 +210,24 @@ def _tests(trial: Trial) -> Verdict | None:
 
     def prepare() -> Outcome:
         judge_build.link(candidate, trial.cflags, Path("build/obj"), plain)
-        if kind.inputs is None:
-            judge_build.compile_candidate(candidate, trial.cflags, plain / "candidate.o")
+        if not kind.apart:
             return Outcome(None, "in one process with the tests, as all of this kind")
+        if kind.cage:
+            return Outcome(None, "the same")
         trial.hosts = Hosts.build(candidate, trial.cflags)
         if trial.against:
             trial.other = _other(trial.against, trial.cflags)
-        return Outcome(None, "a process of its own, without files, and stopped at each system call")
+        return Outcome(None, APART)
 
-    if verdict := trial.step("gets a process", "the program in which it runs alone", prepare):
+    if verdict := trial.step("is called by the tests" if kind.cage else "gets a process", ALONE, prepare):
         return verdict
     hosts, profile = trial.hosts, "ci" if trial.full else "brief"
     control = _control(trial)
-    first = Run("plain", plain, profile, host=hosts.theirs if hosts else None, control=control)
-    again = Run("again", plain, profile, seed=trial.seed, host=hosts.traps if hosts else None, control=control)
-    servers = Run("servers", plain, "brief", only=(SERVERS.format(kind.stem),), host=hosts.theirs if hosts else None)
+    first = Run("plain", plain, profile, host=hosts.theirs if hosts else trial.host, control=control)
+    again = Run("again", plain, profile, seed=trial.seed, host=hosts.traps if hosts else trial.host, control=control)
+    servers = Run(
+        "servers", plain, "brief", only=(SERVERS.format(kind.stem),), host=hosts.theirs if hosts else trial.host
+    )
     runs = Runs(candidate)
     try:
         started = [("answers as the oracle and the proof", TESTS, runs.start(first))]
@@ -249,10 +266,10 @@ def _control(trial: Trial) -> Path:
     if trial.hosts:
         return trial.hosts.ours
     folder = trial.candidate.folder / "control"
-    if not folder.exists():
-        folder.mkdir()
-        (folder / "right.c").write_text(trial.candidate.kind.template())
-        ours = replace(trial.candidate, source=folder / "right.c", folder=folder, parts=(), tree=None, alias="")
-        judge_build.write_sources(ours)
+    folder.mkdir(exist_ok=True)
+    (folder / "right.c").write_text(trial.candidate.kind.template())
+    ours = replace(trial.candidate, source=folder / "right.c", folder=folder, parts=(), tree=None, alias="")
+    judge_build.write_sources(ours)
+    if not ours.kind.cage:
         judge_build.link(ours, trial.cflags, Path("build/obj"), folder / "plain")
-    return folder / "plain"
+    return judge_build.component_host(ours, trial.cflags) if ours.kind.cage else folder / "plain"

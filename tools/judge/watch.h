@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: PostgreSQL */
-/* What a component on trial does beside its answer: its calls are counted, and a broken contract is told. */
+/* What a component on trial does beside its answer: a broken contract is told. */
 #ifndef PGQUERN_JUDGE_WATCH_H
 #define PGQUERN_JUDGE_WATCH_H
 
@@ -12,8 +12,5 @@ _Noreturn static inline void pgq_judge_breaks(const char *what)
     fprintf(stderr, "\njudge: %s\n", what);
     (abort)();
 }
-
-__attribute__((visibility("default"))) extern _Atomic unsigned long pgq_judge_calls_made;
-__attribute__((visibility("default"))) extern unsigned long pgq_judge_open;
 
 #endif

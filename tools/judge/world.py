@@ -8,7 +8,6 @@ runs when, and the run that fails is replayed without the steps that it does not
 import os
 import re
 import resource
-import shlex
 import signal
 import subprocess
 from collections.abc import Sequence
@@ -16,11 +15,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from tests.runners.tsan import FIXED_ADDRESSES
-from tools.common import watched
+from tools.common import watch
 from tools.common.kernels import kernel_sources
 from tools.common.tally import tally, words
 from tools.judge import objects
-from tools.judge.build import Candidate, compile_candidate
+from tools.judge.build import HERE, INTERPOSED, Candidate, compile_candidate
 from tools.judge.kinds import JudgeError
 from tools.judge.run import Outcome, of_native
 from tools.judge.verdict import BROKEN, of_process
@@ -31,7 +30,6 @@ ROUNDS = 500
 CPU_SECONDS = 120
 SHOWN = 4
 """Counts of a world that are told."""
-INTERPOSED = ["-include", "tests/world/interpose.h"]
 LIBRARY = Path("build/lib/libpgquern.a")
 """All other stems' kernels."""
 ALONE = re.compile(
@@ -76,46 +74,61 @@ def _objects(folder: str, candidate: Candidate) -> list[Path]:
     return objects
 
 
-def _link(candidate: Candidate, compiler: str, cflags: Sequence[str], parts: Parts, program: Path) -> None:
-    """The program, of parts that are the same for all, and of the candidate with its table. JudgeError."""
+def _link(
+    candidate: Candidate, compiler: str, cflags: Sequence[str], parts: Parts, program: Path, *, apart: bool = True
+) -> None:
+    """The program, of parts that are the same for all, and of the candidate's table; and of the candidate itself, or
+    of what calls its process. JudgeError."""
     folder = program.parent
     folder.mkdir(parents=True, exist_ok=True)
-    compile_candidate(candidate, cflags, folder / "candidate.o")
-    own = [folder / "candidate.o"]
-    for source in (candidate.folder / "variants.c", candidate.folder / "call.c"):
-        own.append(folder / f"{source.stem}.o")
+    own = [folder / "cage.o"] if apart else [folder / "candidate.o"]
+    if apart:
+        subprocess.run(["gcc", "-O2", "-D_GNU_SOURCE", "-c", HERE / "cage.c", "-o", own[0]], check=True)
+    else:
+        compile_candidate(candidate, cflags, own[0])
+    for name in ("variants", "call", "proxy" if apart else "counts"):
+        own.append(folder / f"{name}.o")
+        source = candidate.folder / f"{name}.c"
         subprocess.run([compiler, *cflags, "-c", source, "-o", own[-1]], check=True)
     plain = [flag for flag in cflags if flag not in INTERPOSED]
-    command = [compiler, *plain, *parts, *own, LIBRARY, "-pthread", *shlex.split(candidate.flags), "-o", program]
+    command = [compiler, *plain, *parts, *own, LIBRARY, "-pthread", "-o", program]
     linked = subprocess.run([str(word) for word in command], capture_output=True, text=True)
     if linked.returncode:
         raise JudgeError(f"{candidate.source} does not link into {program}:\n{linked.stderr[-3000:]}")
 
 
-def build(candidate: Candidate, cflags: Sequence[str], program: Path) -> list[str]:
-    """Builds the world; the candidate's calls that have no double there. JudgeError."""
+def build(candidate: Candidate, cflags: Sequence[str], program: Path) -> None:
+    """Builds the world. JudgeError."""
     assert candidate.kind.world is not None
     drivers = [candidate.kind.world, *Path("tests/world").glob("*.c")]
     parts: Parts = ["-DPGQUERN_JUDGED", *drivers, *_objects("build/obj-world", candidate)]
     _link(candidate, "gcc", [*cflags, *INTERPOSED], parts, program)
-    return sorted(name for name in objects.calls(program.with_name("candidate.o")) if ALONE.match(name))
+
+
+def alone(caged: Path) -> list[str]:
+    """Calls of a candidate that have no double."""
+    return sorted(name for name in objects.calls(caged) if ALONE.match(name))
 
 
 def _limit() -> None:
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 24, 1 << 24))
     resource.setrlimit(resource.RLIMIT_CPU, (CPU_SECONDS, resource.RLIM_INFINITY))
 
 
-def run(program: Path, seed: int) -> Found:
-    """RUNS seeds, from this one on."""
-    code, slept, text = watched.run(
-        [program, str(seed), str(RUNS)], program.with_name("log"), {"ASAN_OPTIONS": "detect_leaks=0"}, _limit
+def _environment(candidate: Candidate) -> dict[str, str]:
+    return {"ASAN_OPTIONS": "detect_leaks=0", "PGQUERN_JUDGE_HOST": str((candidate.folder / "theirs").resolve())}
+
+
+def run(candidate: Candidate, program: Path, seed: int) -> Found:
+    """RUNS seeds, from this one on; fewer of a component that is called more often than others, in its own process."""
+    runs = RUNS // 4 if candidate.kind.calls else RUNS
+    code, slept, text = watch.run(
+        [program, str(seed), str(runs)], program.with_name("log"), _environment(candidate), _limit
     )
     counts = tally(text)
     if code == 0 and counts:
         most = sorted(counts.items(), key=lambda count: -count[1])[:SHOWN]
-        return Found(f"{RUNS} seeds: {words(dict(most))}")
+        return Found(f"{runs} seeds: {words(dict(most))}")
     why, said = "", VIOLATION.findall(text)
     if said:
         seed_of, message = said[-1]
@@ -133,7 +146,7 @@ def call(candidate: Candidate, cflags: Sequence[str], program: Path, seed: int, 
     assert candidate.kind.calls is not None
     _link(candidate, "gcc", cflags, [candidate.kind.calls, *_objects("build/obj-asan", candidate)], program)
     command: Parts = [program, str(seed), str(inputs)]
-    code, slept, text = watched.run(command, program.with_name("log"), {"ASAN_OPTIONS": "detect_leaks=0"}, _limit)
+    code, slept, text = watch.run(command, program.with_name("log"), _environment(candidate), _limit)
     if verdict := of_process(code, slept, str(candidate.kind.calls), text) if code or slept else None:
         return Outcome(verdict)
     return of_native(code, text)
@@ -144,10 +157,10 @@ def race(candidate: Candidate, cflags: Sequence[str], program: Path) -> Found:
     assert candidate.kind.threads is not None
     kept = [flag for flag in cflags if "sanitize" not in flag]
     parts = [candidate.kind.threads, *_objects("build/obj-tsan", candidate)]
-    _link(replace(candidate, compiler="clang"), "clang", [*kept, "-fsanitize=thread"], parts, program)
+    _link(replace(candidate, compiler="clang"), "clang", [*kept, "-fsanitize=thread"], parts, program, apart=False)
     fixed = subprocess.run([*FIXED_ADDRESSES, "true"], capture_output=True).returncode == 0
     command = [*(FIXED_ADDRESSES if fixed else []), str(program), str(ROUNDS)]
-    code, slept, text = watched.run(command, program.with_name("log"), {"TSAN_OPTIONS": "halt_on_error=1"}, _limit)
+    code, slept, text = watch.run(command, program.with_name("log"), {"TSAN_OPTIONS": "halt_on_error=1"}, _limit)
     if code == 0 and tally(text):
         return Found(f"{ROUNDS} rounds")
     found = RACE.search(text)

@@ -26,7 +26,7 @@ from ref import page as heap
 from ref.compaction import VERSIONS, Version
 from tools.common import picture
 from tools.common.answer import json_option, print_json
-from tools.common.asked import option, program
+from tools.common.options import option
 from tools.common.relation_file import (
     ClusterError,
     by_content,
@@ -305,13 +305,13 @@ def lines(looked: Looked) -> Iterator[str]:
     )
     yield f"dead by hint bits: {sums['hinted']:,} tuples of {sums['hinted_bytes']:,} bytes"
     if sums["rest_bytes"]:
-        yield f"{sums['rest_bytes']} bytes after the last page are no page: {program('check-pages')} says more"
+        yield f"{sums['rest_bytes']} bytes after the last page are no page: pgquern check-pages says more"
     for i, words in list(refused.items())[:LISTED]:
         yield f"  block {looked.first_block + i} is refused: {words}"
     if len(refused) > LISTED:
         yield f"  and {len(refused) - LISTED:,} more"
     if refused:
-        checks = program("check-pages", "FILE=")
+        checks = "pgquern check-pages FILE"
         yield f"What to do: {checks} says what is wrong with the pages, and what can be done about it."
 
 
@@ -363,7 +363,7 @@ def draw(looked: Looked, index: int, said: list[str]) -> str | None:
 def main(page: int | None, major: int | None, as_json: bool, file: str) -> None:
     """What compaction would do to the pages of FILE, a table's."""
     if not file:
-        raise CannotLook(f"say which file: {program('look', 'FILE=/path/to/base/DATABASE/RELATION')}")
+        raise CannotLook("say which file: pgquern look /path/to/base/DATABASE/RELATION")
     looked = read(Path(file), major, page)
     drawn, timed = choose(looked, page), speeds(looked)
     said = [says_speed(name, speed) for name, speed in timed.items()]

@@ -155,7 +155,7 @@ static void parse(int argc, char **argv)
     if (argc == 2)
         return;
     /* A mount whose program was killed is still there, and answers nobody. */
-    if (stat(argv[2], &s) != 0 && errno == ENOTCONN) {
+    if (stat(argv[2], &s) != 0 && (errno == ENOTCONN || errno == ECONNABORTED)) {
         options.mountpoint = argv[2];
         unmount(true);
     }

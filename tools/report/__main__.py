@@ -14,12 +14,11 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 from bench import goals, parts, plots
-from tools.common import defects, environment, results
-from tools.common.matrix import GROUND
+from tools.common import environment, matrix, results
 from tools.common.results import Result
 from tools.common.summary import reasons
-from tools.report import changes, counts, finish, matrix, stories
-from tools.report.claimed import Recorded
+from tools.report import figures, finish, subject, texts
+from tools.report.values import Recorded
 
 PAGE = Path("build/report/index.html")
 LEAD = Path("bench/figures/before_after.svg")
@@ -38,8 +37,6 @@ def bench_plots(result: Result) -> list[Markup]:
         who = table.roles_of(items[0]["config"])
         title = " ".join(filter(None, [result.stem, kind, regime]))
         drawn.append(Markup(plots.speedups(items, who.ours, f"{title}: speed-up over the faster upstream algorithm")))
-        if len({item["name"] for item in items}) <= 8:
-            drawn.append(Markup(plots.times(items, who.ours, who.upstream, f"{title}: time of a call")))
     return drawn
 
 
@@ -50,17 +47,10 @@ def growth_plot(result: Result) -> Markup | None:
 
 
 def as_dict(result: Result) -> dict[str, Any]:
-    """A result as the template reads it: with its counts, and why items were skipped."""
+    """A result as the template reads it: with its counts, what failed, and why items were skipped."""
     counts = {status: result.count(status) for status in ("passed", "failed", "skipped")}
-    return result.model_dump() | counts | {"status": result.status, "reasons": reasons([result])}
-
-
-def by_layer(found: Sequence[Result]) -> dict[str, list[dict[str, Any]]]:
-    """Results by layer."""
-    layers: dict[str, list[dict[str, Any]]] = {}
-    for result in found:
-        layers.setdefault(result.layer, []).append(as_dict(result))
-    return layers
+    failed = [item for item in result.items if item.status == "failed"]
+    return result.model_dump() | counts | {"status": result.status, "reasons": reasons([result]), "wrong": failed}
 
 
 def environment_for_templates() -> Environment:
@@ -74,49 +64,37 @@ def environment_for_templates() -> Environment:
     )
 
 
-def lead() -> Markup:
-    """The picture that the page opens with."""
-    return Markup(LEAD.read_text())
-
-
 def part(html: str) -> Markup:
     """A stem's part of the page, one rank lower: it stands within the stem's section."""
     return Markup(html.replace("<h2>", "<h3>").replace("</h2>", "</h3>"))
 
 
+def sentences(found: Sequence[Result]) -> dict[str, str]:
+    """The English sentences of the theorems that were checked here, by their names."""
+    proved = [item.model_dump() for result in found if result.layer == "proof" for item in result.items]
+    # Coq's comments have code in square brackets.
+    return {one["name"].split(".")[-1]: str(one.get("sentence", "")).translate({91: 96, 93: 96}) for one in proved}
+
+
 def page(found: Sequence[Result]) -> str:
     """The whole page."""
-    jinja, layers = environment_for_templates(), by_layer(found)
-    recorded, in_claims = Recorded(), stories.found()
-    of_rows = {
+    jinja, recorded, says = environment_for_templates(), Recorded(), sentences(found)
+    of_stems = {
         stem: part(jinja.get_template(f"{stem}/report.html").render(**context))
         for stem, context in parts.contexts(found).items()
     }
-    tools: dict[str, str] = {}
-    for result in found:
-        tools |= result.tools
+    rows, places = subject.rows(recorded)
     html = jinja.get_template("index.html").render(
-        layers=layers,
-        cells={(result.stem, result.layer): as_dict(result) for result in found},
-        stems=sorted({result.stem for result in found}),
-        rows=matrix.rows(),
-        matrix_layers=list(matrix.LAYERS),
-        cell_text=matrix.cell_text,
-        reasons=matrix.reasons(Path("SOUNDNESS.md").read_text()),
-        lead=lead(),
-        found=in_claims,
-        claims=stories.claims(recorded),
-        machines=stories.machines(recorded),
-        counts=counts.table()[-1],
-        stories=[story | {"part": of_rows.get(story["stem"], "")} for story in stories.stories(in_claims, recorded)],
-        changes=changes.table(found, [*(row.stem for row in matrix.rows()), *GROUND]),
-        ground=GROUND,
-        change_layers=list(changes.LAYERS),
-        defects=defects.load(),
-        findings=stories.findings(),
-        growth_plots={result.stem: growth_plot(result) for result in found if result.layer == "growth"},
-        bench_plots={result.stem: bench_plots(result) for result in found if result.layer == "bench"},
-        tools=tools,
+        lead=Markup(LEAD.read_text()),
+        rows=[(stem, *map(texts.marked, cells)) for stem, *cells in rows],
+        places=places,
+        findings=texts.findings(),
+        subjects=[subject.shown(stem, says, recorded) | {"part": of_stems.get(stem, "")} for stem in matrix.stems()],
+        machines=[figures.about(machine) for machine in recorded.machines],
+        results=[as_dict(result) for result in sorted(found, key=lambda one: (one.label, one.stem))],
+        bench=[(as_dict(result), bench_plots(result)) for result in found if result.layer == "bench"],
+        growth=[plot for result in found if result.layer == "growth" and (plot := growth_plot(result))],
+        tools={tool: version for result in found for tool, version in result.tools.items()},
         cpu=environment.cpu(),
         cpu_level=environment.cpu_level(),
         commit=environment.commit(),

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: PostgreSQL
 """The recorded figures, bench/figures/*.json, as the report shows them.
 
-`make figures` writes the files: one for each CPU, and servers-CPU.json of whole servers. A file that cannot be read is
-an error that names it. A figure that no file has is None, and the report says that it is missing.
+`make bench ONLY=figures` writes the files: one for each CPU, and servers-CPU.json of whole servers. A file that cannot
+be read is an error that names it. A figure that no file has is None, and the report says that it is missing.
 """
 
 import json
@@ -138,14 +138,14 @@ class Beside(BaseModel):
 
 
 def read(path: Path) -> list[Recorded] | Servers:
-    """One file. FigureError: it is not what `make figures` or `make bench-upstream` writes."""
+    """One file. FigureError: it is not what `make bench ONLY=figures` or `make bench ONLY=upstream` writes."""
     try:
         found = json.loads(path.read_text())
         return [Recorded.model_validate(one) for one in found] if isinstance(found, list) else Servers(**found)
     except (json.JSONDecodeError, UnicodeDecodeError, ValidationError, TypeError) as error:
         raise FigureError(
             f"{path} does not hold figures ({str(error).splitlines()[0]}): take the committed one "
-            f"(git checkout {path}), or measure anew (`make bench`, then `make figures`)"
+            f"(git checkout {path}), or measure anew (`make bench`, then `make bench ONLY=figures`)"
         ) from error
 
 
@@ -154,7 +154,9 @@ def load(folder: Path = FOLDER) -> tuple[list[Machine], list[Servers]]:
     found = [read(path) for path in sorted(folder.glob("*.json"))]
     machines = sorted((one for one in found if isinstance(one, list) and one), key=lambda one: (-len(one), one[0].cpu))
     if not machines:
-        raise FigureError(f"{folder} holds no figures: run `make bench` on a clean tree, then `make figures`")
+        raise FigureError(
+            f"{folder} holds no figures: run `make bench` on a clean tree, then `make bench ONLY=figures`"
+        )
     labels = (chr(ord("A") + place) for place in range(26))
     return [Machine(label=next(labels), cpu=one[0].cpu, results=one) for one in machines], [
         one for one in found if isinstance(one, Servers)
@@ -275,7 +277,7 @@ def served(name: str, pair: Pair, known: Mapping[str, Any]) -> dict[str, Any]:
     """One measure. FigureError: it is none that is known, or the rounds do not come in pairs."""
     if name not in known or len(pair.control) != len(pair.ours):
         raise FigureError(f"{FOLDER}: the measure {name!r} is not one of {MEASURES}, or lacks rounds: measure anew "
-                          "(`make bench-upstream`)")  # fmt: skip
+                          "(`make bench ONLY=upstream`)")  # fmt: skip
     higher = known[name].get("higher", False)
     ratios = [ours / old if higher else old / ours for old, ours in zip(pair.control, pair.ours, strict=True)]
     return {

@@ -1,8 +1,5 @@
 # SPDX-License-Identifier: PostgreSQL
-"""What the report takes from the documents: findings, and the English sentences of theorems.
-
-Markdown inside a line becomes pieces: {"kind": "text" | "code" | "strong", "text": ...}. Of a link its text is left.
-"""
+"""What the report takes from the findings' pages, and Markdown within a line as HTML."""
 
 import re
 import tomllib
@@ -10,10 +7,10 @@ from pathlib import Path
 from typing import Any
 
 import click
+from markupsafe import Markup, escape
 
-CLAIMS = Path("CLAIMS.md")
-THEOREMS = Path("proofs/README.md")
 FINDINGS = Path("tests/findings")
+SHOWN = Path("build/show")
 ABOUT = {
     "what": "What happens.",
     "lost": "What is lost.",
@@ -26,49 +23,27 @@ PIECE = re.compile(
     r"`(?P<code>[^`]+)`|\*\*(?P<strong>[^*]+)\*\*|(?<!\w)\*(?P<emph>[^*\s][^*]*)\*(?!\w)|\[(?P<link>[^]]+)\]\([^)]+\)"
 )
 
-Piece = dict[str, str]
-
 
 class TextError(click.ClickException):
     """A document lacks what the report takes from it. The text says what to put back."""
 
 
-def pieces(text: str) -> list[Piece]:
-    """Markdown within a line as pieces of plain text, code and strong text."""
-    found, end = [], 0
+def marked(text: str) -> Markup:
+    """A line of Markdown as HTML. Of a link its text is left."""
+    found, end = Markup(), 0
     for match in PIECE.finditer(text):
-        found.append({"kind": "text", "text": text[end : match.start()]})
-        kind = {"link": "text"}.get(str(match.lastgroup), str(match.lastgroup))
-        found.append({"kind": kind, "text": match[str(match.lastgroup)].strip("`")})
+        found += escape(text[end : match.start()])
+        tag = {"code": "code", "strong": "strong", "emph": "em"}.get(str(match.lastgroup), "")
+        words = escape(match[str(match.lastgroup)].strip("`"))
+        found += Markup(f"<{tag}>{words}</{tag}>") if tag else words
         end = match.end()
-    found.append({"kind": "text", "text": text[end:]})
-    return [piece for piece in found if piece["text"]]
-
-
-def table(text: str, heading: str, of: Path) -> list[list[str]]:
-    """The cells of the first table under a heading, without its heads. TextError: there is no such table."""
-    section = text.partition(f"\n{heading}\n")[2].partition("\n#")[0]
-    lines = [line for line in section.splitlines() if line.startswith("|")]
-    if len(lines) < 3:
-        raise TextError(
-            f"{of} has no table under {heading!r}, which the report shows: put it back, or change tools/report"
-        )
-    cut = re.compile(r"(?<!\\)\|")
-    return [[cell.strip().replace("\\|", "|") for cell in cut.split(line)[1:-1]] for line in lines[2:]]
-
-
-def sentences() -> dict[tuple[str, str], str]:
-    """(stem, theorem) -> its English sentence. The stem is the folder of the theorem's file."""
-    rows = table(THEOREMS.read_text(), "## Theorems", THEOREMS)
-    # Coq's comments have code in square brackets.
-    says = {(row[2].strip("`").partition("/")[0], row[0].strip("`")): row[1] for row in rows if len(row) == 3}
-    return {name: re.sub(r"\[(\w+)]", r"`\1`", text) for name, text in says.items()}
+    return found + escape(text[end:])
 
 
 def finding(folder: Path) -> dict[str, Any]:
     """A finding: its title, the paragraphs that the report has, the model's run and the servers."""
     text = (folder / "README.md").read_text()
-    told = tomllib.loads((folder / "finding.toml").read_text())
+    about = tomllib.loads((folder / "finding.toml").read_text())
     paragraphs = {}
     for name, begins in ABOUT.items():
         if not (body := text.partition(f"**{begins}**")[2].partition("\n\n")[0]):
@@ -76,10 +51,11 @@ def finding(folder: Path) -> dict[str, Any]:
         head, *steps = re.split(r"\n\d+\. ", body)
         whole = " ".join([head, *(f"({number}) {step}" for number, step in enumerate(steps, 1))])
         # A paragraph that leads to a table ends without it.
-        paragraphs[name] = pieces(re.sub(r":$", ".", " ".join(whole.split())))
-    title, _, rest = text.partition("\n")
-    about = re.sub(r":?\s+https?://\S+?(?=\.\s|\s|$)", "", rest.partition("**")[0])
-    return {"title": pieces(title.lstrip("# ")), "about": pieces(" ".join(about.split())), **paragraphs, **told}
+        paragraphs[name] = marked(re.sub(r":$", ".", " ".join(whole.split())))
+    # What `pgquern show` has drawn of the model's run.
+    picture = next((Markup(path.read_text()) for path in sorted(SHOWN.glob(f"*/{about['model']}.svg"))), None)
+    title = marked(text.partition("\n")[0].lstrip("# "))
+    return {"title": title, **paragraphs, **about, "folder": folder, "picture": picture}
 
 
 def findings() -> list[dict[str, Any]]:

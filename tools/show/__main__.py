@@ -20,7 +20,7 @@ from spec.tools.counterexample import NoCounterexample, Picture
 from spec.tools.models import ModelError, Run
 from spec.tools.outcome import ToolMissing
 from tools.common.answer import json_option, print_json
-from tools.common.asked import by_command, option, program
+from tools.common.options import option
 from tools.common.picture import written
 
 SPEC = Path("spec")
@@ -30,13 +30,8 @@ SPEC = Path("spec")
 @click.option("--stem", help="The subject, a folder of spec/.")
 @click.option("--run", "pattern", default="", help="The run, as in spec/STEM/models.toml, or a pattern of some.")
 @click.option("--build", type=click.Path(path_type=Path), default=Path("build"), help="Where generated things go.")
-@click.option(
-    "--into",
-    type=click.Path(path_type=Path, file_okay=False),
-    help="The folder of a finding: it gets picture.svg, and trace.json from which that is drawn.",
-)
 @json_option()
-def main(stem: str | None, pattern: str, build: Path, into: Path | None, as_json: bool) -> None:
+def main(stem: str | None, pattern: str, build: Path, as_json: bool) -> None:
     """Draw one run."""
     runs = list[dict[str, str]]()
     try:
@@ -67,33 +62,22 @@ def main(stem: str | None, pattern: str, build: Path, into: Path | None, as_json
                 print_json({"runs": runs})
             return
         picture = counterexample.find(run, build)
-        if into:
-            picture.heading = (into / "README.md").read_text().partition("\n")[0].lstrip("# ")
     except NoCounterexample as error:
         if as_json:
             print_json({"runs": runs, "counterexample": None, "says": str(error)})
             sys.exit(1)
-        click.echo(f"{own_name()}: {error}", err=True)
+        click.echo(f"show: {error}", err=True)
         sys.exit(1)
     except (ModelError, ToolMissing) as error:
-        click.echo(f"{own_name()}: {error}", err=True)
+        click.echo(f"show: {error}", err=True)
         sys.exit(2)
     drawn = write(picture, build / "show" / picture.stem)
-    if into:
-        keep(picture, into)
     if as_json:
-        places = {"drawn": [str(path) for path in drawn], "kept": str(into) if into else None}
-        print_json({"runs": runs, "counterexample": picture.model_dump(mode="json"), **places})
+        places = [str(path) for path in drawn]
+        print_json({"runs": runs, "counterexample": picture.model_dump(mode="json"), "drawn": places})
         return
     for path in drawn:
         click.echo(f"drawn: {path}")
-    if into:
-        click.echo(f"kept: {into}/picture.svg and trace.json")
-
-
-def own_name() -> str:
-    """As make and `pgquern` call the program."""
-    return "show" if by_command() else "model-show"
 
 
 def choose(found: Sequence[Run], pattern: str) -> list[Run]:
@@ -102,7 +86,7 @@ def choose(found: Sequence[Run], pattern: str) -> list[Run]:
         return wanted
     names = [run.name for run in found]
     near = difflib.get_close_matches(pattern, names, 3, 0.5)
-    more = f"did you mean {' or '.join(near)}?" if near else f"{program(own_name(), 'STEM=S')} lists those of a subject"
+    more = f"did you mean {' or '.join(near)}?" if near else "pgquern show STEM lists those of a subject"
     raise ModelError(f"there is no run '{pattern}'; {more}")
 
 
@@ -115,12 +99,6 @@ def write(picture: Picture, folder: Path) -> list[Path]:
 
 def text(path: Path, content: str) -> Path:
     return written(path, lambda file: file.write(content.encode()))
-
-
-def keep(picture: Picture, folder: Path) -> None:
-    """Store what is drawn, and the drawing."""
-    (folder / "trace.json").write_text(picture.model_dump_json(indent=1) + "\n")
-    (folder / "picture.svg").write_text(draw.svg(picture))
 
 
 def by_hand(run: Run, build: Path) -> tuple[Path, str]:

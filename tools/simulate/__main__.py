@@ -21,7 +21,7 @@ from rich.table import Table
 
 from tools.common import progress, results
 from tools.common.answer import json_option
-from tools.common.asked import Seconds
+from tools.common.options import Seconds
 from tools.simulate import adapts, peers, sweep
 from tools.simulate.device import (
     AUTOVACUUM,

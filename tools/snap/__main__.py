@@ -23,7 +23,6 @@ from rich.console import Console
 from ref.snapbuild import purge_catchange
 from ref.xid import XID
 from tools.common.answer import json_option, print_json
-from tools.common.asked import program
 from tools.common.relation_file import ClusterError, major_of, os_words
 from tools.snap.file import FLAGS, LAYOUTS, LSNS, PREFIX, NoSnapError, Snap, decode, lsn, lsn_of, prefix
 
@@ -292,7 +291,7 @@ def files(path: Path) -> list[Path]:
 def main(xmin: int | None, as_json: bool, path: str) -> None:
     """Decode and check PATH, a .snap file or a folder of them."""
     if not path:
-        raise CannotRead(f"say which file: {program('snap', 'FILE=/path/to/data/pg_logical/snapshots')}")
+        raise CannotRead("say which file: pgquern snap /path/to/data/pg_logical/snapshots")
     answers = read_all(files(Path(path)), xmin)
     if as_json:
         print_json([found_in(answer) for answer in answers])

@@ -25,7 +25,7 @@ from rich.table import Table
 
 from tools.common import progress, results
 from tools.common.answer import json_option, print_json
-from tools.common.asked import Seconds
+from tools.common.options import Seconds
 from tools.stack import targets
 from tools.stack.targets import PLAIN, SWEPT, WHOLE
 

@@ -15,14 +15,14 @@ $(STACK)/stack: $(STACK_OBJECTS) $(BUILD)/lib/libpgquern.a
 	@g++ $^ -Wl,--wrap=pread -Wl,--wrap=pwrite -Wl,--wrap=fdatasync -lpthread -o $@
 
 .PHONY: stack stack-check
-stack: $(STACK)/stack $(SETUP)/python.stamp ##people the file I/O stack under foreground and checkpoints, each part alone and all together, with 1 to 64 threads; JSON=1 (half an hour)
+stack: $(STACK)/stack $(SETUP)/python.stamp
 	@$(PY) -m tools.stack $(if $(JSON),--json)
 
-stack-check: $(STACK)/stack $(SETUP)/python.stamp ##keep the whole stack for a moment, with each protection: a restart finds every page (seconds)
+# The whole stack for a moment, with each protection: a restart finds every page.
+stack-check: $(STACK)/stack $(SETUP)/python.stamp
 	@$(PY) -m tools.stack --check --seconds 0.1 --rounds 1
 
 # It belongs to the benchmarks of the stem.
-ifneq ($(filter tiercache,$(BENCH_STEMS)),)
-bench: stack
-bench-quick: stack-check
+ifneq ($(if $(ONLY),,$(filter tiercache,$(BENCH_STEMS))),)
+bench: $(if $(filter quick,$(SIZE)),stack-check,stack)
 endif

@@ -17,7 +17,7 @@ import click
 
 from tools.common import picture as pictures
 from tools.common.answer import json_option, print_json
-from tools.common.asked import option
+from tools.common.options import option
 from tools.trace.follow import DECODE_BUFFER, Followed, follow
 from tools.trace.listing import ListingError, read_listing
 from tools.trace.picture import depths, draw

@@ -25,7 +25,7 @@ import psycopg
 
 from tests.postgres.server import DEBIAN, Build, ServerError, wait_for
 from tools.common.answer import json_option, print_json
-from tools.common.asked import option
+from tools.common.options import option
 from tools.trace.check import concurrencies_of, default_concurrency, of_recovery
 from tools.trace.follow import DECODE_BUFFER
 from tools.trace.listing import ListingError, lsn_text

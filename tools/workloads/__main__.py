@@ -29,8 +29,8 @@ from rich.table import Table
 
 from tools.common import progress, results
 from tools.common.answer import json_option
-from tools.common.asked import Seconds
 from tools.common.environment import pin
+from tools.common.options import Seconds
 
 CLIENTS = 100
 SECONDS = 40.0

@@ -30,7 +30,7 @@ from rich.table import Table
 
 from ref.prefetch import BlockReference, Record, Relation
 from tests.postgres.server import BUILDS, Build, Server
-from tools.advise.device import STEP_SECONDS, STEPS, Device, Page, Recovery, lag_figure, simulate
+from tools.advise.device import Device, Page, Recovery, simulate
 from tools.common import progress, results
 from tools.common.page_cache import cached_pages
 
@@ -199,7 +199,6 @@ def main(rounds: int, label: str, updates: int) -> None:
     found, cached = measure(build, updates, rounds)
     warm = median(replay.seconds for replay in cached)
     items = items_of(found, simulated(updates, median(replay.seconds for replay in found[0]), warm))
-    lag = lag_figure()[::200]
     best = max(items, key=lambda item: float(item["speedup"]))
     show(items)
     progress.console().print(f"with all files cached, without prefetching: {warm:.2f} s")
@@ -215,7 +214,6 @@ def main(rounds: int, label: str, updates: int) -> None:
         rounds=rounds,
         warm=warm,
         channels=CHANNELS,
-        lag={"time": [s.time for s in lag], "lag": [s.lag for s in lag], "steps": STEPS, "step_seconds": STEP_SECONDS},
     )
     raise SystemExit(any(item["status"] == "failed" for item in items))
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: PostgreSQL */
 /*
  * A log of numbers, one a sector, as an example of a stem's world: its author may forget things, by macros, and the world must
- * find each (tests/test_world.py). An append writes and syncs its sector; what it has acknowledged must be there for ever.
+ * find each (tests/world/test_world.py). An append writes and syncs its sector; what it has acknowledged must be there for ever.
  */
 #include "../tests/world/disk.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: PostgreSQL */
 /*
  * A queue of one place between threads, as an example of a stem's world with threads. Its author may forget things, by macros,
- * and the world must find each (tests/test_world.py).
+ * and the world must find each (tests/world/test_world.py).
  */
 #include "../tests/world/interpose.h"
 

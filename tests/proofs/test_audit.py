@@ -1,0 +1,767 @@
+# SPDX-License-Identifier: PostgreSQL
+"""The proof audit is itself tested: it accepts a sound little development and fails on each way to cheat.
+
+One development is built once and copied, so that each case recompiles one small file (about 1 s a case).
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+from rich.console import Console
+
+from proofs import quick
+from proofs.audit import __main__ as audit
+from proofs.audit import coq, printed
+from proofs.audit.sources import FORBIDDEN, REQUIRED, Audit, Theorem, listed_sources, pinned, strip_comments
+from tools.common import results
+from tools.common.matrix import GROUND
+
+pytestmark = pytest.mark.tools
+
+if shutil.which("coq_makefile") is None:
+    pytest.skip("Coq is not installed: make setup", allow_module_level=True)
+
+DEFINED = """(* SPDX-License-Identifier: PostgreSQL *)
+Definition start := 0.
+Definition at_most {bound : nat} (n : nat) := Nat.min bound n.
+Definition limit := @at_most 3.
+Inductive shade := light | dark (n : nat).
+Definition base (s : shade) : nat := match s with light => start | dark n => start + limit n end.
+"""
+SMALL = """(* SPDX-License-Identifier: PostgreSQL *)
+From Pgquern.small Require Import Defined.
+(** Zero is neutral on the right. *)
+Theorem neutral : forall n : nat, n + base light = n.
+Proof. unfold base, start. induction n; simpl in *; congruence. Qed.
+"""
+BOUNDED = """(* SPDX-License-Identifier: PostgreSQL *)
+From Pgquern.small Require Import Defined.
+(** A positive number below one that the limit lets through is less than that. *)
+Theorem bounded : forall n : nat, base light < n -> forall m : nat, n < m -> limit m = m -> n < limit m.
+Proof. intros n _ m L E. now rewrite E. Qed.
+(** What the limit lets through it lets through again. *)
+Theorem let_through : forall n : nat, limit n = n -> limit (limit n) = n.
+Proof. intros n E. now rewrite !E. Qed.
+"""
+WITNESS = """(* SPDX-License-Identifier: PostgreSQL *)
+From Pgquern.small Require Import Defined.
+Ltac see := repeat constructor.
+(** There is a number to which the others apply. *)
+Theorem some : exists n : nat, n = 3.
+Proof. now exists 3. Qed.
+Lemma bounded_witness : exists n : nat, base light < n /\\ exists m : nat, n < m /\\ limit m = m.
+Proof. exists 1. split; [|exists 2; split]; see. Qed.
+Lemma let_through_witness : exists n : nat, limit n = n.
+Proof. now exists 2. Qed.
+"""
+
+
+class Development:
+    """A copy of the small development, and the audit of it."""
+
+    def __init__(self, folder: Path) -> None:
+        self.source = folder / "proofs"
+        self.build = folder / "build"
+        self.results = folder / "results"
+        self.said = ""
+
+    def write(self, file: str, text: str) -> None:
+        path = self.source / file
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+
+    def audit(self, *, accept: bool = False, stem: str = "") -> bool:
+        console = Console(record=True, quiet=False, width=400)
+        ok = audit.run(self.source, self.build, self.results, stem=stem, jobs=1, accept=accept, console=console)
+        self.said = console.export_text()
+        return ok
+
+
+@pytest.fixture(scope="module")
+def pristine(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("development")
+    small = Development(folder)
+    small.write("_CoqProject", "-Q . Pgquern\nsmall/Defined.v\nsmall/Neutral.v\nsmall/Bounded.v\nsmall/Witness.v\n")
+    small.write(
+        "required-theorems.txt",
+        "# what must be proved\nPgquern.small.Neutral.neutral\nPgquern.small.Bounded.bounded\n"
+        "Pgquern.small.Bounded.let_through\nPgquern.small.Witness.some\n",
+    )
+    small.write("small/Defined.v", DEFINED)
+    small.write("small/Neutral.v", SMALL)
+    small.write("small/Bounded.v", BOUNDED)
+    small.write("small/Witness.v", WITNESS)
+    assert small.audit(accept=True), small.said
+    return folder
+
+
+@pytest.fixture
+def development(pristine: Path, tmp_path: Path) -> Development:
+    shutil.copytree(pristine, tmp_path / "copy", copy_function=shutil.copy2)
+    return Development(tmp_path / "copy")
+
+
+def test_sound_development_passes(development: Development) -> None:
+    assert development.audit(), development.said
+    (result,) = results.load(development.results)
+    assert (result.layer, result.stem, result.status) == ("proof", "small", "passed")
+    item = result.items[0].model_dump()
+    assert item["name"] == "Pgquern.small.Neutral.neutral"
+    assert item["sentence"] == "Zero is neutral on the right."
+    assert item["assumptions"] == "Closed under the global context"
+    assert item["file"] == "proofs/small/Neutral.v"
+
+
+def test_each_theorem_has_a_hash_and_nothing_else(development: Development) -> None:
+    digests = pinned(development.source)
+    names = ["Neutral.neutral", "Bounded.bounded", "Bounded.let_through", "Witness.some"]
+    assert list(digests) == [f"Pgquern.small.{name}" for name in names]
+    assert all(len(digest) == 64 for digest in digests.values())
+    assert len(set(digests.values())) == len(digests)
+
+
+def test_a_theorem_without_a_hash_is_not_accepted(development: Development) -> None:
+    listed = development.source / REQUIRED
+    before = listed.read_text()
+    listed.write_text(before.replace(pinned(development.source)["Pgquern.small.Neutral.neutral"], ""))
+    assert not development.audit()
+    assert NOT_NEUTRAL in development.said
+    assert development.audit(accept=True), development.said
+    assert listed.read_text() == before
+
+
+def test_a_definition_in_a_module_of_a_file_is_pinned(development: Development) -> None:
+    """Also if the module has the name of one of Coq's."""
+    inside = "Module List.\nDefinition three := 3.\nEnd List.\nDefinition limit := @at_most List.three."
+    changed = DEFINED.replace("Definition limit := @at_most 3.", inside)
+    development.write("small/Defined.v", changed)
+    assert development.audit(accept=True), development.said
+    development.write("small/Defined.v", changed.replace("three := 3", "three := 1 + 2"))
+    assert not development.audit()
+    assert NOT_BOUNDED in development.said
+
+
+@pytest.mark.parametrize("stem", ["", "small"])
+def test_what_is_printed_no_longer_must_leave_the_list(development: Development, stem: str) -> None:
+    """Also where one stem alone is asked: no other stem may rest on its files."""
+    listed = development.source / REQUIRED
+    before = listed.read_text()
+    listed.write_text(before + "small/Generated.v 0123\n")
+    assert not development.audit(stem=stem)
+    assert "lists small/Generated.v, which is claimed no longer" in development.said
+    assert development.audit(stem=stem, accept=True), development.said
+    assert listed.read_text() == before
+
+
+def test_one_stem_is_accepted_alone(development: Development) -> None:
+    """The hashes of others stay as they are."""
+    listed = development.source / REQUIRED
+    before = listed.read_text()
+    another_instance(development)
+    assert development.audit(stem="absent", accept=True), development.said
+    assert listed.read_text() == before
+    assert development.audit(stem="small", accept=True), development.said
+    assert listed.read_text() != before
+    assert development.audit(), development.said
+
+
+def test_a_folder_in_a_folder_is_asked_again_if_it_differs(development: Development) -> None:
+    development.write("_CoqProject", (development.source / "_CoqProject").read_text() + "small/deep/More.v\n")
+    development.write("small/deep/More.v", "Definition more := 1.\n")
+    assert development.audit(), development.said
+    before = (development.build / "audit" / "reach.json").read_text()
+    development.write("small/deep/More.v", "Definition more := 2.\n")
+    assert development.audit(), development.said
+    assert (development.build / "audit" / "reach.json").read_text() != before
+
+
+def test_coqchk_is_asked_again_only_if_a_compiled_file_differs(
+    development: Development, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[str] = []
+    judge = coq.complaints_of
+
+    def ask(said: str) -> list[str]:
+        asked.append(said)
+        return judge(said)
+
+    monkeypatch.setattr(coq, "complaints_of", ask)
+    assert development.audit(), development.said
+    assert asked == []
+    development.write("small/Neutral.v", SMALL + "Definition more := 1.\n")
+    assert development.audit(), development.said
+    assert len(asked) == 1
+
+
+def admitted(d: Development) -> None:
+    d.write(
+        "small/Neutral.v", SMALL.replace("unfold base, start. induction n; simpl in *; congruence. Qed.", "Admitted.")
+    )
+
+
+def axiom(d: Development) -> None:
+    d.write("small/Neutral.v", SMALL + "Axiom cheat : False.\n")
+
+
+# Coq 8.20 warns of it, so that the build would stop before the audit.
+VARIABLE = 'Set Warnings "-declaration-outside-section". Variable cheat : False.\n'
+
+
+def axiom_without_the_word(d: Development) -> None:
+    """A Variable outside a section is an axiom, but no word in the source shows it."""
+    cheat = VARIABLE
+    d.write("small/Neutral.v", SMALL.replace("(** Zero", cheat + "(** Zero").replace("induction n;", "destruct cheat;"))
+
+
+def unused_axiom_without_the_word(d: Development) -> None:
+    """No required theorem rests on it: only coqchk sees it."""
+    d.write("small/Neutral.v", SMALL + VARIABLE)
+
+
+def missing_theorem(d: Development) -> None:
+    d.write("small/Neutral.v", SMALL.replace("neutral :", "neutral_ :"))
+
+
+def theorem_in_a_comment(d: Development) -> None:
+    d.write("small/Neutral.v", SMALL.replace("Theorem", "(* Theorem").replace("Qed.", "Qed. *)"))
+
+
+def no_sentence(d: Development) -> None:
+    d.write("small/Neutral.v", SMALL.replace("(** Zero is neutral on the right. *)\n", ""))
+
+
+def heading_for_a_sentence(d: Development) -> None:
+    d.write("small/Neutral.v", SMALL.replace("(** Zero is neutral on the right. *)", "(** ** Zero on the right *)"))
+
+
+def weaker_statement(d: Development) -> None:
+    d.write("small/Neutral.v", SMALL.replace("n + base light = n.", "n + base light = n + 0."))
+
+
+def unlisted_file(d: Development) -> None:
+    d.write("small/Other.v", SMALL)
+
+
+def listed_file_is_gone(d: Development) -> None:
+    (d.source / "small" / "Neutral.v").unlink()
+
+
+def broken_proof(d: Development) -> None:
+    d.write("small/Neutral.v", SMALL.replace("congruence", "idtac"))
+
+
+def another_sentence(d: Development) -> None:
+    d.write("small/Neutral.v", SMALL.replace("on the right", "on the left"))
+
+
+def guard_checking_off(d: Development) -> None:
+    d.write("small/Neutral.v", SMALL + "Unset Guard Checking.\n")
+
+
+def guard_checking_off_on_two_lines(d: Development) -> None:
+    d.write("small/Neutral.v", SMALL + "Local Unset (* quietly *)\n  Guard Checking.\n")
+
+
+def another_definition(d: Development) -> None:
+    """The statement reads as before, and the proof goes through."""
+    d.write(
+        "small/Defined.v", DEFINED.replace("| light => start", "| light => 0").replace("light => start", "light => 0")
+    )
+
+
+def another_definition_behind_it(d: Development) -> None:
+    d.write("small/Defined.v", DEFINED.replace("start := 0", "start := 1 - 1"))
+
+
+def another_constructor(d: Development) -> None:
+    d.write(
+        "small/Defined.v",
+        DEFINED.replace("dark (n : nat)", "dark (n : nat) | grey").replace(" end", " | grey => 1 end"),
+    )
+
+
+def another_instance(d: Development) -> None:
+    """The statement and each definition print as before: what differs is an argument that is never printed."""
+    d.write("small/Defined.v", DEFINED.replace("limit := @at_most 3", "limit := @at_most 3000"))
+
+
+def no_witness(d: Development) -> None:
+    d.write("required-theorems.txt", "Pgquern.small.Neutral.neutral\n")
+
+
+WITNESSED = "exists n : nat, base light < n /\\ exists m : nat, n < m /\\ limit m = m"
+BY = "exists 1. split; [|exists 2; split]; see."
+
+
+def bounded_by(d: Development, statement: str, proof: str) -> None:
+    """Another witness of the first theorem of Bounded.v."""
+    assert WITNESSED in WITNESS
+    assert BY in WITNESS
+    d.write("small/Witness.v", WITNESS.replace(WITNESSED, statement).replace(BY, proof))
+
+
+def witness_is_gone(d: Development) -> None:
+    d.write("small/Witness.v", WITNESS.replace("bounded_witness", "bounded_"))
+
+
+def witness_in_a_comment(d: Development) -> None:
+    lemma = f"Lemma bounded_witness : {WITNESSED}.\nProof. {BY} Qed."
+    assert lemma in WITNESS
+    d.write("small/Witness.v", WITNESS.replace(lemma, f"(* {lemma} *)"))
+
+
+def witness_without_the_last_premise(d: Development) -> None:
+    bounded_by(d, WITNESSED.removesuffix(" /\\ limit m = m"), "exists 1. split; [|exists 2]; see.")
+
+
+def witness_without_the_first_premise(d: Development) -> None:
+    bounded_by(d, "exists n m : nat, n < m /\\ limit m = m", "exists 1, 2. split; see.")
+
+
+def witness_of_another_theorem(d: Development) -> None:
+    bounded_by(d, "exists n : nat, limit n = n", "now exists 2.")
+
+
+def weaker_witness(d: Development) -> None:
+    bounded_by(d, WITNESSED.replace("base light < n", "base light <= n"), BY)
+
+
+def premises_met_one_by_one(d: Development) -> None:
+    """Each of them can be met; that says nothing of all together."""
+    apart = "(exists n : nat, base light < n) /\\ (exists n m : nat, n < m) /\\ (exists m : nat, limit m = m)"
+    bounded_by(d, apart, "split; [exists 1|split; [exists 1, 2|exists 2]]; see.")
+
+
+def witness_under_a_premise(d: Development) -> None:
+    bounded_by(d, f"3 < 2 -> {WITNESSED}", f"intros _. {BY}")
+
+
+def witness_from_an_axiom_without_the_word(d: Development) -> None:
+    cheat = VARIABLE
+    d.write("small/Witness.v", WITNESS.replace("Lemma bounded", cheat + "Lemma bounded").replace(BY, "destruct cheat."))
+
+
+def empty_sentence(d: Development) -> None:
+    d.write("small/Neutral.v", SMALL.replace("(** Zero is neutral on the right. *)", "(**  *)"))
+
+
+def heading_without_a_mark(d: Development) -> None:
+    d.write("small/Neutral.v", SMALL.replace("Zero is neutral on the right.", "Zero on the right"))
+
+
+def name_for_a_sentence(d: Development) -> None:
+    d.write("small/Neutral.v", SMALL.replace("Zero is neutral on the right.", "Neutral."))
+
+
+def sentence_of_another_theorem(d: Development) -> None:
+    d.write(
+        "small/Neutral.v",
+        SMALL.replace("Zero is neutral on the right.", "What the limit lets  through\n it lets through again."),
+    )
+
+
+def type_in_type(d: Development) -> None:
+    project = (d.source / "_CoqProject").read_text()
+    d.write("_CoqProject", project.replace("Pgquern\n", "Pgquern\n-arg -type-in-type\n"))
+
+
+def coinductive_type(d: Development) -> None:
+    """The kernel's term of the type and of its constructors is the same."""
+    d.write("small/Defined.v", DEFINED.replace("Inductive", "CoInductive"))
+
+
+def definition_that_no_longer_unfolds(d: Development) -> None:
+    d.write("small/Defined.v", DEFINED.replace("start := 0.", "start := 1 - 1.") + "Global Opaque start.\n")
+
+
+REALISES = """(* SPDX-License-Identifier: PostgreSQL *)
+From Coq Require Import Extraction ZArith.
+From Pgquern.small Require Import Defined.
+Extract Constant Z.of_nat => "fun n -> n".
+"""
+
+
+def with_realised(d: Development, more: str) -> None:
+    """A source that says what OCaml realises, as it was reviewed; and more in it."""
+    d.write("_CoqProject", (d.source / "_CoqProject").read_text() + "oracle/ExtractSmall.v\n")
+    d.write("oracle/ExtractSmall.v", REALISES)
+    assert d.audit(accept=True), d.said
+    assert "OCaml realises 1 functions" in d.said
+    d.write("oracle/ExtractSmall.v", REALISES + more)
+
+
+def a_proved_function_is_realised(d: Development) -> None:
+    with_realised(d, 'Extract  Inlined Constant base => "fun _ -> 0".\n')
+
+
+def a_proved_type_is_realised(d: Development) -> None:
+    with_realised(d, 'Extract Inductive shade => "bool" ["true" "false"].\n')
+
+
+def a_number_is_realised_in_another_way(d: Development) -> None:
+    with_realised(d, '  Extract Constant Z.of_nat => "fun n -> n + 1".\n')
+
+
+def realised_elsewhere(d: Development) -> None:
+    """What a file realises holds in each that imports it."""
+    with_realised(d, "")
+    realises = 'From Coq Require Import Extraction ZArith.\nExtract Constant Z.of_nat => "fun n -> n + 1".\n'
+    d.write("small/Neutral.v", SMALL + realises)
+
+
+PRINTS = """(* SPDX-License-Identifier: PostgreSQL *)
+From Coq Require Import String List.
+Import ListNotations.
+Local Open Scope string_scope.
+Definition heading := "/* Printed from proofs/small/Generated.v by make. */ ".
+Definition proved := heading ++ "int a;".
+Definition unproved := heading ++ "int b;".
+Definition printed : list (string * string) := [("csrc/small/a.h", proved); ("csrc/small/c.h", proved)].
+(** What is printed of it is a declaration. *)
+Theorem declares : proved = heading ++ "int a;".
+Proof. reflexivity. Qed.
+"""
+
+
+def with_printed(d: Development, change: tuple[str, str]) -> bool:
+    """Whether the audit passes where this is changed in what was reviewed, and the C is what is printed then."""
+    names = (d.source / "required-theorems.txt").read_text()
+    d.write("required-theorems.txt", names + "Pgquern.small.Generated.declares\n")
+    d.write("_CoqProject", (d.source / "_CoqProject").read_text() + "small/Generated.v\n")
+    for name in ("a.h", "c.h"):
+        d.write(f"../csrc/small/{name}", PRINTED)
+    d.write("small/Generated.v", PRINTS)
+    assert d.audit(accept=True), d.said
+    assert PRINTS.count(change[0]) == 1
+    d.write("small/Generated.v", PRINTS.replace(*change))
+    if "unproved" in change[1]:
+        d.write("../csrc/small/a.h", PRINTED.replace("a;", "b;"))
+    return d.audit()
+
+
+PRINTED = printed.laid_out("a.h", "/* Printed from proofs/small/Generated.v by make. */ int a;")
+OTHER_PROGRAM = ('a.h", proved)', 'a.h", unproved)')
+DROPPED_FILE = ('; ("csrc/small/c.h", proved)', "")
+
+
+@pytest.mark.parametrize("change", [OTHER_PROGRAM, DROPPED_FILE], ids=["another program", "a file less"])
+def test_the_list_of_what_is_printed_is_pinned(development: Development, change: tuple[str, str]) -> None:
+    assert not with_printed(development, change)
+    assert "small/Generated.v is not what required-theorems.txt has" in development.said
+
+
+def test_a_theorem_speaks_of_each_program_that_is_printed() -> None:
+    """Directly or through a definition, of a value or of its type."""
+    theorem = Theorem("Pgquern.S.Facts.right")
+    listed = printed.list_of("S/Generated.v")
+    terms = {
+        theorem.qualified: "(eq Pgquern.S.Spec.meaning Pgquern.S.Spec.Made)",
+        "Pgquern.S.Spec.meaning": "nat := (f Pgquern.S.Generated.proved)",
+        "Pgquern.S.Spec.kind": "Set | Pgquern.S.Spec.Made : Pgquern.S.Spec.kind",
+        "Pgquern.S.Generated.proved": "nat := 1",
+        listed: "list := (cons Pgquern.S.Generated.proved nil)",
+        "Pgquern.instructions.Print.text": "string",
+    }
+    found = Audit()
+    printed.check_programs(terms, [theorem], [listed], found)
+    assert not found.problems
+    printed.check_programs(terms | {"Pgquern.S.Generated.unproved": "nat := 2"}, [theorem], [listed], found)
+    assert [stem for stem, _ in found.problems] == ["S"]
+    assert "Generated.printed prints of Pgquern.S.Generated.unproved, and no required theorem" in found.problems[0][1]
+
+
+def test_a_file_that_says_that_it_is_printed_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It could be changed by hand otherwise."""
+    monkeypatch.setattr(printed, "printed", lambda build, file: {"csrc/S/a.h": "int a;\n"})
+    (tmp_path / "csrc" / "S").mkdir(parents=True)
+    (tmp_path / "csrc" / "S" / "a.h").write_text("int a;\n")
+    (tmp_path / "csrc" / "S" / "c.h").write_text("/* Printed from proofs/S/Generated.v by `make generate`. */\n")
+    found = Audit()
+    printed.check_printed(tmp_path, tmp_path, ["S/Generated.v"], found, accept=False)
+    assert [text for _, text in found.problems] == [
+        "csrc/S/c.h says that proofs/S/Generated.v prints it, and that does not"
+    ]
+
+
+@pytest.mark.parametrize("later", [-1.0, 10.0], ids=["newer than its source", "from the future"])
+def test_a_compiled_file_of_another_source_is_compiled_again(development: Development, later: float) -> None:
+    """Whatever the clocks of the two files say: make compares these alone."""
+    files = listed_sources(development.source)
+    weaker_statement(development)
+    shutil.copyfile(development.source / "small" / "Neutral.v", development.build / "small" / "Neutral.v")
+    now = time.time()
+    os.utime(development.build / "small" / "Neutral.v", (now - 20, now - 20))
+    os.utime(development.build / "small" / "Neutral.vo", (now + later, now + later))
+    assert not coq.is_compiled(development.source, development.build, files)
+    assert not development.audit()
+    assert NOT_NEUTRAL in development.said
+
+
+NOT_NEUTRAL = "Neutral.neutral is not what required-theorems.txt has"
+NOT_BOUNDED = "Bounded.bounded is not what required-theorems.txt has"
+NOT_MET = "Witness.bounded_witness does not show that the premises of Pgquern.small.Bounded.bounded can be met together"
+NO_WITNESS = NOT_MET.replace("does not show", "is not there to show")
+
+
+@pytest.mark.parametrize(
+    ("cheat", "says"),
+    [
+        (admitted, "Admitted: prove it"),
+        (axiom, "Axiom: prove it"),
+        (axiom_without_the_word, "rests on assumptions"),
+        (unused_axiom_without_the_word, "coqchk: Axioms"),
+        (missing_theorem, "required theorem neutral is missing"),
+        (theorem_in_a_comment, "required theorem neutral is missing"),
+        (no_sentence, "has no (** sentence *) directly over it"),
+        (heading_for_a_sentence, "has no (** sentence *) directly over it"),
+        (weaker_statement, NOT_NEUTRAL),
+        (unlisted_file, "small/Other.v is not in _CoqProject"),
+        (listed_file_is_gone, "small/Neutral.v is in _CoqProject but does not exist"),
+        (broken_proof, "Coq rejects the development"),
+        (another_sentence, NOT_NEUTRAL),
+        (guard_checking_off, "Neutral.v:6: Unset Guard Checking: prove it"),
+        (guard_checking_off_on_two_lines, "Neutral.v:6: Unset Guard Checking: prove it"),
+        (another_definition, NOT_NEUTRAL),
+        (another_definition_behind_it, NOT_NEUTRAL),
+        (another_constructor, NOT_NEUTRAL),
+        (another_instance, NOT_BOUNDED),
+        (no_witness, "small/Witness.v: no required theorem"),
+        (witness_is_gone, NO_WITNESS),
+        (witness_in_a_comment, NO_WITNESS),
+        (witness_without_the_last_premise, NOT_MET),
+        (witness_without_the_first_premise, NOT_MET),
+        (witness_of_another_theorem, NOT_MET),
+        (weaker_witness, NOT_MET),
+        (premises_met_one_by_one, NOT_MET),
+        (witness_under_a_premise, NOT_MET),
+        (witness_from_an_axiom_without_the_word, "coqchk: Axioms"),
+        (empty_sentence, "has no (** sentence *) directly over it"),
+        (heading_without_a_mark, "Neutral.v: over neutral stands no sentence: Zero on the right"),
+        (name_for_a_sentence, "Neutral.v: over neutral stands no sentence: Neutral."),
+        (sentence_of_another_theorem, "Bounded.v: let_through has the sentence of neutral"),
+        (type_in_type, "_CoqProject: -arg -type-in-type"),
+        (coinductive_type, "Defined.v:5: CoInductive: prove it"),
+        (definition_that_no_longer_unfolds, "Defined.v:7: Opaque: prove it"),
+        (a_proved_function_is_realised, "Extract Constant base: OCaml may not realise it"),
+        (a_proved_type_is_realised, "Extract Inductive shade: OCaml may not realise it"),
+        (a_number_is_realised_in_another_way, "oracle/ExtractSmall.v is not what required-theorems.txt has"),
+        (realised_elsewhere, "small/Neutral.v: Extract Constant Z.of_nat: OCaml may not realise it"),
+    ],
+    ids=lambda value: getattr(value, "__name__", ""),
+)
+def test_cheat_is_caught(development: Development, cheat: Callable[[Development], None], says: str) -> None:
+    cheat(development)
+    assert not development.audit()
+    assert says in development.said
+
+
+PROVE = """Ltac prove := first
+  [ solve [firstorder lia]
+  | intros; try apply List.Forall_forall;
+    repeat match goal with x : _ * _ |- _ => destruct x | b : bool |- _ => destruct b
+                         | n : nat |- exists _ : nat, _ => exists (S n) end; firstorder lia ].
+"""
+
+
+def with_theorem(d: Development, statement: str, witness: str) -> None:
+    """Another theorem, proved somehow, with what Witness.v says of it."""
+    theorem = f"(** One more theorem is here. *)\nTheorem more : {statement}.\nProof. prove. Qed.\n"
+    names = (d.source / "required-theorems.txt").read_text() + "Pgquern.small.Bounded.more\n"
+    d.write("required-theorems.txt", names)
+    low = "From Coq Require Import Lia.\nDefinition low (n : nat) := n < 0 -> n = 5.\n"
+    d.write("small/Bounded.v", BOUNDED + low + PROVE + theorem)
+    d.write("common/Premises.v", coq.PREMISES.read_text())
+    d.write("common/Parts.v", coq.PARTS.read_text())
+    project = (d.source / "_CoqProject").read_text()
+    d.write("_CoqProject", project.replace("small/Defined", "common/Premises.v\ncommon/Parts.v\nsmall/Defined"))
+    imports = "From Pgquern.common Require Import Parts.\nFrom Pgquern.small Require Import Bounded.\n"
+    d.write("small/Witness.v", WITNESS.replace("(** There", imports + "(** There") + witness)
+
+
+@pytest.mark.parametrize(
+    ("statement", "proof"),
+    [
+        ("forall n : nat, 0 < n -> forall m : nat, n = m -> 0 < m", "exists 1. split; [see|]. now exists 1."),
+        ("forall n : nat, 0 < n -> ~ n < 0", "exists 1. see."),
+        ("forall n : nat, 0 < n -> n < 0 -> False", "exists 1. see."),
+        ("forall n (h : 0 < n) (k : h = h), n = n", "exists 1, (le_n 1). reflexivity."),
+        ("forall (t : Type) (x : t) (p : t -> Prop), p x -> p x", "now exists nat, 1, (fun _ => True)."),
+        ("forall n : nat, let m := S n in m = 3 -> n = 2", "now exists 2."),
+        ("forall n : nat, 0 < n -> (n < 3 -> 0 < n) /\\ (5 < n -> 1 < n)", "split; [exists 1 | exists 6]; see."),
+        ("forall n : nat, exists m : nat, n <= m /\\ (m = n -> m <= n)", "exists 1, 1. see."),
+        (
+            "forall l : list nat, List.Forall (fun n => 5 < n -> n <> 0) l",
+            "exists (cons 6 nil), 6. split; [now left|see].",
+        ),
+        ("forall b : bool, if b then b = true else b = false", "split; [now exists true | now exists false]."),
+        ("forall n : nat, n < 0 <-> n = 5 /\\ n < 0", "now exists 0."),
+    ],
+)
+def test_premises_of_is_what_the_audit_asks_for(development: Development, statement: str, proof: str) -> None:
+    with_theorem(development, statement, f"Lemma more_witness : inner_premises_of more.\nProof. {proof} Qed.\n")
+    assert development.audit(accept=True), development.said
+
+
+@pytest.mark.parametrize(
+    ("statement", "asks"),
+    [
+        ("forall n : nat, n < 0 -> n = 7", "(exists n : nat, (n < 0)%nat)"),
+        ("forall n : nat, low n", "(exists n : nat, (n < 0)%nat)"),
+        ("forall n : Empty_set, n = n", "(exists _ : Empty_set, True)"),
+        ("forall n : {n : nat | n < 0}, n = n", "(exists _ : {n : nat | (n < 0)%nat}, True)"),
+        ("forall (n : nat) (h : n < 0), h = h", "(exists n : nat, (n < 0)%nat)"),
+        ("forall n : nat, let m := n in m < 0 -> n = 7", "(exists n : nat, (n < 0)%nat)"),
+        ("forall n : nat, n = n /\\ (n < 0 -> n = 7)", "(exists n : nat, (n < 0)%nat)"),
+        (
+            "forall n : nat, exists m : nat, n < m /\\ (n < 0 -> m = 7)",
+            "(exists n H : nat, (n < H)%nat /\\ (n < 0)%nat)",
+        ),
+        (
+            "forall (b : bool) (n : nat), if b then n < 0 -> n = 7 else n = n",
+            "((exists (b : bool) (n : nat), b = true /\\ (n < 0)%nat) /\\ (exists (b : bool) (_ : nat), b = false))",
+        ),
+        ("forall p : nat * nat, let (a, b) := p in a < 0 -> b = 7", "(exists p : nat * nat, (fst p < 0)%nat)"),
+        ("List.Forall (fun n => n = 7) (@nil nat)", "(exists e : nat, In e nil)"),
+    ],
+)
+def test_a_theorem_that_says_nothing_has_no_witness(development: Development, statement: str, asks: str) -> None:
+    """Also if a definition hides the premise, and if a type has no value."""
+    with_theorem(development, statement, "")
+    assert not development.audit(accept=True)
+    assert f"Pgquern.small.Bounded.more can be met together:\n{asks}" in development.said
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "forall (n : nat) (l : list nat) (f : nat -> bool), (n, l, f) = (n, l, f)",
+        "forall o : option Empty_set, o = o",
+        "1 = 1",
+    ],
+)
+def test_variables_with_values_need_no_witness(development: Development, statement: str) -> None:
+    with_theorem(development, statement, "")
+    assert development.audit(accept=True), development.said
+
+
+@pytest.mark.parametrize(
+    "cheat",
+    [
+        "Unset Guard Checking.",
+        "Unset\nGuard\n  Checking.",
+        "Global Unset Positivity (* no *) Checking.",
+        "Export\nUnset Universe Checking.",
+        "#[local] Set Guard Checking.",
+        "#[bypass_check(guard)] Fixpoint f (n : nat) := f n.",
+        "#[ bypass_check ( guard = yes ) ]\nFixpoint f (n : nat) := f n.",
+        "#[bypass_check(universes, positivity)] Inductive t := .",
+        "Admit\nObligations.",
+        "Next Obligation. Admitted.",
+        "Proof. admit. Defined.",
+        'Load "elsewhere".',
+        'Declare ML\nModule "plugin".',
+        "Goal True. native_compute. Abort.",
+    ],
+)
+def test_cheats_are_seen_however_they_are_laid_out(cheat: str) -> None:
+    assert FORBIDDEN.search(strip_comments(f"Definition x := 1.\n{cheat}\n")), cheat
+
+
+@pytest.mark.parametrize(
+    "honest",
+    [
+        "(* Unset Guard Checking. *) Definition x := 1.",
+        '(* a string "*)" in a comment: Admitted. *) Definition x := 1.',
+        'Definition x := "Admitted"%string.',
+        "Definition loaded := load.",
+        "Set Implicit Arguments.",
+        "Definition administer := 1.",
+    ],
+)
+def test_honest_sources_are_let_through(honest: str) -> None:
+    assert FORBIDDEN.search(strip_comments(honest)) is None
+
+
+def test_stem_narrows(development: Development) -> None:
+    assert development.audit(stem="small"), development.said
+    assert development.audit(stem="absent"), development.said
+    assert "0/0 required theorems" in development.said
+
+
+def test_compiled_is_what_is_compiled_as_it_is_now(development: Development, tmp_path: Path) -> None:
+    """For a first look, which compiles nothing."""
+    files = listed_sources(development.source)
+    assert coq.is_compiled(development.source, development.build, files)
+    assert not coq.is_compiled(development.source, tmp_path / "nothing", files)
+    compiled = development.build / "small" / "Neutral.vo"
+    kept = compiled.read_bytes()
+    compiled.unlink()
+    assert not coq.is_compiled(development.source, development.build, files)
+    compiled.write_bytes(kept)
+    assert coq.is_compiled(development.source, development.build, files)
+    development.write("small/Defined.v", DEFINED.replace("start := 0", "start := 1"))
+    assert not coq.is_compiled(development.source, development.build, files)
+    development.write("small/Defined.v", DEFINED)
+    assert coq.is_compiled(development.source, development.build, files)
+
+
+def test_a_first_look_without_compiled_proofs_is_skipped_and_says_what_to_do(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shutil.copytree("proofs", tmp_path / "proofs", ignore=shutil.ignore_patterns("__pycache__"))
+    monkeypatch.chdir(tmp_path)
+    done = CliRunner().invoke(quick.main, [])
+    assert done.exit_code == 0, done.output
+    assert "SKIPPED" in done.output
+    assert "make prove" in done.output
+    found = results.load(tmp_path / "build/results")
+    assert {result.layer for result in found} == {"proof-quick"}
+    assert {result.status for result in found} == {"skipped"}
+
+
+def test_a_first_look_breaks_a_definition_of_the_shortest_row() -> None:
+    (chosen,) = quick.shortest("")
+    text = {path.parent.name: 0 for path in Path("proofs").glob("*/survivors.toml")}
+    for stem in text:
+        text[stem] = sum(path.stat().st_size for path in Path("proofs", stem).glob("*.v"))
+    assert text[chosen] == min(text.values())
+    assert quick.shortest(GROUND[0]) == []
+
+
+def test_the_texts_of_printed_files_are_read() -> None:
+    said = """files 2
+     = (("csrc/S/a.h"%string,
+         "#include ""b.h""
+int a;
+"%string)
+        :: ("csrc/S/b.h"%string, "int b;
+"%string) :: nil)%list"""
+    assert printed.texts(said) == {"csrc/S/a.h": '#include "b.h"\nint a;\n', "csrc/S/b.h": "int b;\n"}
+
+
+def test_c_is_laid_out() -> None:
+    assert printed.laid_out("csrc/a.h", "static  int a( void )\n{ return  1 ; }\n") == (
+        "static int a(void)\n{\n    return 1;\n}\n"
+    )
+
+
+def test_a_printed_file_that_was_changed_by_hand_is_a_problem(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(printed, "printed", lambda build, file: {"a.h": "int a;\n"})
+    for before in (None, "int a; \n"):
+        if before is not None:
+            (tmp_path / "a.h").write_text(before)
+        found = Audit()
+        printed.check_printed(tmp_path, tmp_path, ["S/Generated.v", "S/Spec.v"], found, accept=False)
+        assert [stem for stem, _ in found.problems] == ["S"]
+        assert "a.h is not what proofs/S/Generated.v prints" in found.problems[0][1]
+    printed.check_printed(tmp_path, tmp_path, ["S/Generated.v"], Audit(), accept=True)
+    found = Audit()
+    printed.check_printed(tmp_path, tmp_path, ["S/Generated.v"], found, accept=False)
+    assert not found.problems

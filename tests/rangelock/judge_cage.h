@@ -1,0 +1,464 @@
+/* SPDX-License-Identifier: PostgreSQL */
+/*
+ * A lock in a process of its own (tools/judge/cage.h), with the holds and all that it allots. Each call of it is a fiber there, which
+ * runs from one mutex, condition, futex, atomic or look at the clock to another: a slice. The thread that has called, outside, asks for
+ * one slice after the other, and sleeps if the fiber does; so who schedules these threads schedules the fibers. What a call
+ * returns is all that is taken from there.
+ */
+#include "../tests/rangelock/candidate.h"
+#include "../tools/judge/cage.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { FIBERS = 64, HOLDS = 2048, STACK = 64 << 10 };
+enum { CREATE, ACQUIRE, RELEASE, DESTROY, GO_ON };
+enum { FREE, READY, ASLEEP, DONE };
+
+typedef struct arguments {
+    void *lock;
+    pgq_rangelock_hold *hold;
+    uint64_t nanoseconds, now, other_now; /* other_now: of the clock that may be set */
+    uint32_t what, fiber, budget;         /* budget: of points at which it could stop, which it passes */
+    /* what comes back */
+    uint32_t is;
+    bool result;
+    uint64_t deadline, ready; /* of a sleep; the fibers that can go on, as bits */
+    uint64_t blocks;          /* of memory that the lock has */
+} arguments;
+
+#ifdef JUDGE_HOST
+#include <errno.h>
+#include <linux/futex.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <sys/syscall.h>
+#include <ucontext.h>
+
+const bool judge_keeps_memory = true;
+
+typedef struct fiber {
+    jmp_buf at;
+    arguments call;
+    int is;
+    const void *sleeps_on;
+    uint64_t deadline;
+    bool timed_out;
+} fiber;
+
+static fiber fibers[FIBERS];
+static char stacks[FIBERS][STACK] __attribute__((aligned(64)));
+static jmp_buf keeper;
+static ucontext_t first, back;
+static fiber *running;
+static arguments *now_asked;
+static uint32_t budget;
+
+static void body(void)
+{
+    fiber *me = running;
+
+    if (_setjmp(me->at) == 0)
+        swapcontext(&first, &back);
+    for (;;) {
+        me = running;
+        arguments *a = &me->call;
+        if (a->what == CREATE)
+            a->lock = candidate_create();
+        else if (a->what == ACQUIRE)
+            a->result = candidate_acquire(a->lock, a->hold, a->nanoseconds);
+        else if (a->what == RELEASE)
+            candidate_release(a->lock, a->hold);
+        else
+            a->result = candidate_destroy(a->lock);
+        me = running;
+        me->is = DONE;
+        if (_setjmp(me->at) == 0)
+            _longjmp(keeper, 1);
+    }
+}
+
+/* Before it is shut in: swapcontext makes system calls. */
+void judge_prepare(void)
+{
+    for (int i = 0; i < FIBERS; i++) {
+        running = &fibers[i];
+        getcontext(&first);
+        first.uc_stack.ss_sp = stacks[i];
+        first.uc_stack.ss_size = STACK;
+        makecontext(&first, body, 0);
+        swapcontext(&back, &first);
+    }
+}
+
+static void stop(int is)
+{
+    fiber *me = running;
+
+    me->is = is;
+    if (_setjmp(me->at) == 0)
+        _longjmp(keeper, 1);
+}
+
+void world_yield(void)
+{
+    if (budget-- == 0)
+        stop(READY);
+}
+
+/* Whether it was woken, and not by the clock. */
+static bool sleep_on(const void *what, uint64_t deadline)
+{
+    running->sleeps_on = what;
+    running->deadline = deadline;
+    running->timed_out = false;
+    stop(ASLEEP);
+    return !running->timed_out;
+}
+
+static void wake(const void *what, int most)
+{
+    for (int i = 0; i < FIBERS && most > 0; i++)
+        if (fibers[i].is == ASLEEP && fibers[i].sleeps_on == what) {
+            fibers[i].is = READY;
+            most--;
+        }
+}
+
+static uint64_t nanoseconds_of(const struct timespec *t)
+{
+    return t == NULL || t->tv_sec >= 18000000000 ? UINT64_MAX
+                                                 : (uint64_t)t->tv_sec * 1000000000 + (uint64_t)t->tv_nsec;
+}
+
+static int *taken(pthread_mutex_t *mutex)
+{
+    return (int *)mutex;
+}
+
+int world_mutex_init(pthread_mutex_t *mutex)
+{
+    *taken(mutex) = 0;
+    return 0;
+}
+
+int world_mutex_destroy(pthread_mutex_t *mutex)
+{
+    (void)mutex;
+    return 0;
+}
+
+int world_mutex_lock(pthread_mutex_t *mutex)
+{
+    world_yield();
+    while (*taken(mutex) != 0)
+        sleep_on(mutex, UINT64_MAX);
+    *taken(mutex) = (int)(running - fibers) + 1;
+    return 0;
+}
+
+int world_mutex_unlock(pthread_mutex_t *mutex)
+{
+    *taken(mutex) = 0;
+    wake(mutex, 1);
+    world_yield();
+    return 0;
+}
+
+bool world_mutex_is_mine(const pthread_mutex_t *mutex)
+{
+    return *(const int *)mutex == (int)(running - fibers) + 1;
+}
+
+unsigned world_thread_number(void)
+{
+    return (unsigned)(running - fibers);
+}
+
+int world_cond_init(pthread_cond_t *condition)
+{
+    (void)condition;
+    return 0;
+}
+
+int world_cond_destroy(pthread_cond_t *condition)
+{
+    (void)condition;
+    return 0;
+}
+
+int world_cond_timedwait(pthread_cond_t *condition, pthread_mutex_t *mutex, const struct timespec *deadline)
+{
+    *taken(mutex) = 0;
+    wake(mutex, 1);
+    bool woken = sleep_on(condition, nanoseconds_of(deadline));
+    world_mutex_lock(mutex);
+    return woken ? 0 : ETIMEDOUT;
+}
+
+int world_cond_wait(pthread_cond_t *condition, pthread_mutex_t *mutex)
+{
+    return world_cond_timedwait(condition, mutex, NULL);
+}
+
+int world_cond_wake(pthread_cond_t *condition, int most)
+{
+    wake(condition, most);
+    world_yield();
+    return 0;
+}
+
+int world_clock(clockid_t clock, struct timespec *time)
+{
+    uint64_t now = clock == CLOCK_MONOTONIC ? now_asked->now : now_asked->other_now;
+
+    *time = (struct timespec){.tv_sec = (time_t)(now / 1000000000), .tv_nsec = (long)(now % 1000000000)};
+    return 0;
+}
+
+long world_syscall(long number, ...)
+{
+    va_list rest;
+
+    va_start(rest, number);
+    const uint32_t *word = va_arg(rest, const uint32_t *);
+    int operation = va_arg(rest, int) & FUTEX_CMD_MASK;
+    uint32_t value = va_arg(rest, uint32_t);
+    const struct timespec *deadline =
+        operation == FUTEX_WAIT_BITSET ? va_arg(rest, const struct timespec *) : NULL;
+    va_end(rest);
+    if (number != SYS_futex || (operation != FUTEX_WAIT_BITSET && operation != FUTEX_WAKE))
+        return syscall(number); /* and its keeper says so */
+    world_yield();
+    if (operation == FUTEX_WAKE) {
+        wake(word, (int)value);
+        return 0;
+    }
+    errno = *word != value ? EAGAIN : ETIMEDOUT;
+    return *word == value && sleep_on(word, nanoseconds_of(deadline)) ? 0 : -1;
+}
+
+void *world_malloc(size_t size)
+{
+    return malloc(size);
+}
+
+void *world_calloc(size_t n, size_t size)
+{
+    return calloc(n, size);
+}
+
+void *world_realloc(void *block, size_t size)
+{
+    return realloc(block, size);
+}
+
+void *world_aligned_alloc(size_t alignment, size_t size)
+{
+    return aligned_alloc(alignment, size);
+}
+
+void world_free(void *block)
+{
+    free(block);
+}
+
+void *world_memcpy(void *to, const void *from, size_t size)
+{
+    return memcpy(to, from, size);
+}
+
+uint64_t judge_blocks(void);
+
+static void invoke(arguments *a)
+{
+    fiber *f = &fibers[a->fiber % FIBERS];
+
+    if (a->what != GO_ON) {
+        f->call = *a;
+        f->is = READY;
+    } else if (f->is == ASLEEP && f->deadline <= a->now) {
+        f->is = READY;
+        f->timed_out = true;
+    }
+    if (f->is == READY) {
+        running = f;
+        now_asked = a;
+        budget = a->budget;
+        if (_setjmp(keeper) == 0)
+            _longjmp(f->at, 1);
+    }
+    a->is = (uint32_t)f->is;
+    a->deadline = f->deadline;
+    a->lock = f->call.lock;
+    a->result = f->call.result;
+    a->blocks = judge_blocks();
+    a->ready = 0;
+    for (int i = 0; i < FIBERS; i++)
+        a->ready |= (uint64_t)(fibers[i].is == READY) << i;
+}
+#else
+
+/* ---- its keeper ------------------------------------------------------------------------------------------------------ */
+
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t changed;
+static judge_host host;
+static pid_t of;
+static uint64_t used, ready, chance = 88172645463325252; /* fibers in use, and those that can go on */
+static unsigned long live;                               /* locks */
+static pgq_rangelock_hold *holds[HOLDS];                 /* whose copies there are; NULL: free */
+
+static size_t place_of(size_t i)
+{
+    return judge_area_at(0) + i * sizeof(pgq_rangelock_hold);
+}
+
+static _Noreturn void breaks(const char *what)
+{
+    pgq_judge_breaks(what);
+}
+
+static void begin(void)
+{
+    const char *program = getenv("PGQUERN_JUDGE_HOST");
+    pthread_condattr_t monotonic;
+
+    if (of == getpid())
+        return;
+    if (program == NULL)
+        breaks("PGQUERN_JUDGE_HOST names no program");
+    judge_start(&host, program);
+    pgq_judge_open = host.open_namespaces;
+    of = getpid();
+    used = ready = live = 0;
+    memset(holds, 0, sizeof holds);
+    pthread_condattr_init(&monotonic);
+    pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
+    pthread_cond_init(&changed, &monotonic);
+}
+
+static uint64_t time_of(clockid_t clock)
+{
+    struct timespec t;
+
+    clock_gettime(clock, &t);
+    return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
+}
+
+static void sleep_until(uint64_t deadline)
+{
+    struct timespec t = {.tv_sec = (time_t)(deadline / 1000000000), .tv_nsec = (long)(deadline % 1000000000)};
+
+    if (deadline == UINT64_MAX)
+        pthread_cond_wait(&changed, &mutex);
+    else
+        pthread_cond_timedwait(&changed, &mutex, &t);
+}
+
+static void slice(arguments *a)
+{
+    arguments *there = (arguments *)(host.memory + JUDGE_ARGUMENTS);
+
+    a->now = time_of(CLOCK_MONOTONIC);
+    a->other_now = time_of(CLOCK_REALTIME);
+    a->budget = (uint32_t)(judge_random(&chance) >> 32) % 8;
+    *there = *a;
+    if (!judge_run(&host, 1, NULL))
+        breaks(host.why);
+    *a = *there;
+    ready = a->ready;
+}
+
+/* A call, to its end; of `hold`, as it is outside. The mutex is held. */
+static arguments call(arguments a, const pgq_rangelock_hold *hold, size_t i)
+{
+    while (used == UINT64_MAX)
+        pthread_cond_wait(&changed, &mutex);
+    a.fiber = (uint32_t)__builtin_ctzll(~used);
+    used |= UINT64_C(1) << a.fiber;
+    pgq_judge_calls_made++;
+    for (;; a.what = GO_ON) {
+        slice(&a);
+        const pgq_rangelock_hold *there = (const void *)(host.memory + place_of(i));
+        if (hold != NULL && holds[i] == hold &&
+            (there->lo != hold->lo || there->hi != hold->hi || there->exclusive != hold->exclusive))
+            breaks("it changes the range of a request");
+        if (ready != 0 || a.is == DONE)
+            pthread_cond_broadcast(&changed);
+        if (a.is == DONE)
+            break;
+        while (a.is == ASLEEP && (ready >> a.fiber & 1) == 0 && time_of(CLOCK_MONOTONIC) < a.deadline)
+            sleep_until(a.deadline);
+        pthread_mutex_unlock(&mutex);
+        pthread_mutex_lock(&mutex);
+    }
+    used &= ~(UINT64_C(1) << a.fiber);
+    return a;
+}
+
+void *candidate_create(void)
+{
+    pthread_mutex_lock(&mutex);
+    begin();
+    void *lock = call((arguments){.what = CREATE}, NULL, 0).lock;
+    live += lock != NULL;
+    pthread_mutex_unlock(&mutex);
+    return lock;
+}
+
+static size_t index_of(const pgq_rangelock_hold *hold)
+{
+    size_t i = 0;
+
+    while (i < HOLDS && holds[i] != hold)
+        i++;
+    if (i == HOLDS)
+        breaks("more requests than the judge has room for");
+    return i;
+}
+
+bool candidate_acquire(void *lock, pgq_rangelock_hold *hold, uint64_t nanoseconds)
+{
+    pthread_mutex_lock(&mutex);
+    size_t i = index_of(NULL);
+    holds[i] = hold;
+    *(pgq_rangelock_hold *)(host.memory + place_of(i)) =
+        (pgq_rangelock_hold){.lo = hold->lo, .hi = hold->hi, .exclusive = hold->exclusive};
+    bool granted = call((arguments){.what = ACQUIRE,
+                                    .lock = lock,
+                                    .hold = (pgq_rangelock_hold *)(host.base + place_of(i)),
+                                    .nanoseconds = nanoseconds},
+                        hold, i)
+                       .result;
+    if (!granted)
+        holds[i] = NULL;
+    pthread_mutex_unlock(&mutex);
+    return granted;
+}
+
+void candidate_release(void *lock, pgq_rangelock_hold *hold)
+{
+    pthread_mutex_lock(&mutex);
+    size_t i = index_of(hold);
+    call((arguments){.what = RELEASE, .lock = lock, .hold = (pgq_rangelock_hold *)(host.base + place_of(i))},
+         hold, i);
+    holds[i] = NULL;
+    pthread_mutex_unlock(&mutex);
+}
+
+bool candidate_destroy(void *lock)
+{
+    pthread_mutex_lock(&mutex);
+    arguments done = call((arguments){.what = DESTROY, .lock = lock}, NULL, 0);
+    live -= done.result;
+    if (live == 0 && done.blocks != 0)
+        breaks("all its locks are gone, and it has not given all its memory back");
+    pthread_mutex_unlock(&mutex);
+    return done.result;
+}
+#endif

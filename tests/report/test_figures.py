@@ -1,0 +1,200 @@
+# SPDX-License-Identifier: PostgreSQL
+"""What others claim stands beside recorded figures of ours; a figure of the report is a file, too."""
+
+import csv
+import io
+import re
+from pathlib import Path
+from typing import Any
+
+import click
+import matplotlib.pyplot as plt
+import pytest
+
+from bench import plots, plotted
+from tools.common import matrix
+from tools.report import figures, finish, others, subject
+from tools.report.figures import FigureError
+from tools.report.others import Claim
+from tools.report.values import Recorded, Where, filled, items
+
+
+@pytest.fixture(scope="module")
+def recorded() -> Recorded:
+    return Recorded()
+
+
+def test_no_figure_of_ours_is_typed(recorded: Recorded) -> None:
+    """What is left of a sentence without its names has no fraction, which only a measurement gives."""
+    for stem in matrix.stems():
+        said = others.read(stem)
+        for claim in said.claim if said else []:
+            assert not re.search(r"\d\.\d", re.sub(r"\{[^}]*\}|`[^`]*`", "", claim.ours)), claim.ours
+
+
+def test_a_figure_comes_from_where_it_is_recorded(recorded: Recorded) -> None:
+    """A ratio of two variants, and a measure of whole servers, computed here from the files."""
+
+    def compared(result: figures.Recorded) -> list[dict[str, Any]]:
+        return [i for i in result.items() if i.get("speedup.median") and i["upstream"] != i["variant"]]
+
+    measured = [r for m in recorded.machines for r in m.results if r.layer == "bench" and compared(r)]
+    result = max(measured, key=lambda r: r.finished)
+    stem, one = result.stem, compared(result)[0]
+    times = {item["variant"]: item["ns"] for item in result.items() if item["name"] == one["name"]}
+    at = Where(layer="bench", name=one["name"], variant=one["variant"], over=one["upstream"])
+    value, place = recorded.find(stem, at)
+    assert value == pytest.approx(times[one["upstream"]] / times[one["variant"]])
+    assert result.commit[:7] in place
+    whole = recorded.whole[0]
+    name, pair = next(iter(whole.figures.items()))
+    assert recorded.find(stem, Where(servers=name, value="ratio.low"))[0] <= max(
+        ours / old for old, ours in zip(pair.control, pair.ours, strict=True)
+    )
+
+
+def test_a_variant_that_the_last_cpu_lacks_comes_from_the_one_before() -> None:
+    """The last machine has what both have; for `wide` the one before stands in, and no third one."""
+    kept = Recorded()
+    first = [{"name": "x", "variant": v, "ns": ns} for v, ns in (("plain", 8.0), ("wide", 2.0))]
+    first.append({"name": "an old name", "variant": "plain", "ns": 8.0})
+    last = [{"name": "x", "variant": "plain", "ns": 6.0}]
+    kept.items = {("bench", "s"): [(last, "the last"), (first, "the one before")]}
+    plain, wide, none = (Where(layer="bench", name="x", variant=v, value="ns") for v in ("plain", "wide", "none"))
+    assert kept.find("s", plain) == (6.0, "the last")
+    assert kept.find("s", wide) == (2.0, "the one before")
+    assert kept.find("s", wide.model_copy(update={"variant": "plain", "over": "wide"})) == (0.25, "the one before")
+    for at in (none, plain.model_copy(update={"name": "an old name"})):
+        with pytest.raises(FigureError, match="0 figures"):
+            kept.find("s", at)
+
+
+@pytest.mark.parametrize(
+    "at",
+    [
+        Where(goal="no such goal", variant="scalar"),
+        Where(servers="no such measure"),
+        Where(layer="bench", name="no such configuration"),
+        Where(layer="no such layer", name="x"),
+    ],
+)
+def test_a_figure_that_is_not_recorded_is_an_error_that_names_the_file(recorded: Recorded, at: Where) -> None:
+    stem = matrix.stems()[0]
+    with pytest.raises(FigureError, match=rf"bench/{stem}/"):
+        recorded.find(stem, at)
+
+
+def test_a_name_without_a_value_and_a_claim_without_a_reason_are_errors(recorded: Recorded) -> None:
+    stem = matrix.stems()[0]
+    result = next(r for m in recorded.machines for r in m.results if (r.layer, r.stem) == ("bench", stem))
+    item = next(iter(result.items()))
+    at = Where(layer="bench", name=item["name"], variant=item["variant"])
+    claim = Claim(figure="1", of="it", ours="{other:.1f}", values={"one": at}, command="make it")
+    with pytest.raises(FigureError, match="disagree"):
+        others.ours(stem, claim, recorded)
+    with pytest.raises(ValueError, match="why there is none"):
+        Claim(figure="1", of="it")
+    with pytest.raises(ValueError, match="from `values`"):
+        Claim(figure="1", of="it", ours="twice as fast", command="make it")
+
+
+def test_of_two_machines_the_figures_count_that_were_measured_last(tmp_path: Path) -> None:
+    def machine(label: str, day: int) -> figures.Machine:
+        said = {"layer": "bench", "stem": "one", "finished": f"2026-01-0{day}T00:00:00Z", "commit": "1234567",
+                "cpu": f"CPU {label}", "tools": {}, "columns": ["name", "ns"], "rows": [["a", day]]}  # fmt: skip
+        return figures.Machine(label=label, cpu=f"CPU {label}", results=[figures.Recorded.model_validate(said)])
+
+    for machines in ([machine("A", 1), machine("B", 2)], [machine("A", 2), machine("B", 1)]):
+        (((found, _), _),) = items(machines, tmp_path).values()
+        assert found == [{"name": "a", "ns": 2}]
+
+
+@pytest.mark.parametrize(
+    ("value", "bound", "text", "says"),
+    [
+        (3.1998, "", "{x:.1f}", "3.2"),
+        (3.1998, "least", "{x:.1f} and more", "3.1 and more"),
+        (3.2, "least", "{x:.1f} and more", "3.2 and more"),
+        (1.3101, "most", "{x:.2f} at most", "1.32 at most"),
+        (1.1, "most", "{x:.1f} at most", "1.1 at most"),
+        (1234.9, "least", "{x:,.0f} or more", "1,234 or more"),
+        (0.2699, "least", "{x:.0%} at least", "26% at least"),
+    ],
+)
+def test_a_bound_is_never_rounded_past_the_figure(value: float, bound: Any, text: str, says: str) -> None:
+    kept = Recorded()
+    kept.items = {("bench", "s"): [([{"name": "a", "ns": value}], "CPU, 1234567")]}
+    at = Where(layer="bench", name="a", bound=bound)
+    assert filled("s", text, {"x": at}, kept)[0] == says
+
+
+def test_each_text_that_gives_a_bound_says_which_figure_is_one() -> None:
+    words = re.compile(r"\b(and more|or more|or faster|at least|at most)\b")
+    found = dict[str, set[str]]()
+    for stem in matrix.stems():
+        known, row = others.read(stem), subject.subject(stem).row
+        if known and row:
+            texts = [(one.ours, one.values) for one in known.claim] + [(row.memory, row.values)]
+            found |= {text: {at.bound for at in values.values()} for text, values in texts if words.search(text)}
+    assert len(found) >= 5
+    assert [text for text, bounds in found.items() if bounds == {""}] == []
+
+
+def test_of_a_goal_its_counts_are_figures_too(recorded: Recorded) -> None:
+    every = [one for machine in recorded.machines for one in machine.results if one.layer == "bench" and one.targets]
+    result = max(every, key=lambda one: one.finished)
+    goal = result.targets[0]
+    at = Where(goal=goal.title, variant=goal.variant)
+    for value, wanted in (("", goal.worst.median), ("low", goal.worst.low), ("holds", goal.holds), ("of", goal.of)):
+        assert recorded.find(result.stem, at.model_copy(update={"value": value}))[0] == wanted
+
+
+def test_a_figure_is_also_a_file_and_so_is_what_it_shows(tmp_path: Path) -> None:
+    figure, axes = plt.subplots()
+    axes.plot([1, 2], [3, 4], "o-", label="a line")
+    axes.bar([0, 1], [5, 6], label="bars")
+    axes.set_xticks([0, 1], ["none", "one"])
+    axes.set_title("a panel")
+    shown = list(csv.reader(io.StringIO(plotted.table(figure))))
+    assert shown[0] == list(plotted.COLUMNS)
+    assert ["a panel", "a line", "point", "one", "3", ""] in shown
+    assert ["a panel", "bars", "bar", "none", "5", ""] in shown
+    svg = plots.svg(figure)
+    assert "#000000" not in svg
+    html = f"<h2>One</h2><figure>{svg}</figure><h2>One</h2><figure>{svg}</figure>{finish.CONTENTS}"
+    (tmp_path / "figures").mkdir()
+    (tmp_path / "figures" / "old.svg").write_text("")
+    done = finish.with_files(finish.with_contents(html), tmp_path)
+    files = sorted(path.name for path in (tmp_path / "figures").iterdir())
+    assert len(files) == 4
+    assert all(f'href="figures/{name}"' in done for name in files)
+    assert (
+        (tmp_path / "figures" / next(name for name in files if name.endswith("csv"))).read_text().startswith("panel,")
+    )
+    assert "metadata" not in done
+    assert re.findall(r'<li><a href="#([\w-]+)">One</a>', done) == ["one", "one-2"]
+    assert all(f'id="{name}"' in done for name in ("one", "one-2"))
+
+
+@pytest.mark.parametrize(
+    ("content", "says"),
+    [
+        ("{", "does not hold figures"),
+        ('{"columns": []}', "does not hold figures"),
+        ('[{"layer": "bench"}]', "does not hold figures"),
+        ("7", "does not hold figures"),
+        (None, "holds no figures: run `make bench`"),
+    ],
+)
+def test_figures_that_are_none_are_a_clear_error(tmp_path: Path, content: str | None, says: str) -> None:
+    if content is not None:
+        (tmp_path / "cpu.json").write_text(content)
+    with pytest.raises(FigureError, match=says):
+        figures.load(tmp_path)
+
+
+def test_a_row_cannot_ask_for_what_is_not_there(recorded: Recorded) -> None:
+    with pytest.raises(click.ClickException, match=r"correct `title`"):
+        figures.goal(matrix.stems()[0], figures.Goal(title="no such title", variant="v"), recorded.machines)
+    with pytest.raises(click.ClickException, match=r"report\.toml is missing"):
+        subject.subject("norow")

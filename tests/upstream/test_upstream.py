@@ -1,0 +1,300 @@
+# SPDX-License-Identifier: PostgreSQL
+"""What puts our kernels into upstream's text: it finds what it names, and says clearly what it does not find.
+
+The suites themselves run in `make check-upstream`.
+"""
+
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from tests.upstream import kinds, obtain, ratios, text
+from tests.upstream.__main__ import SUITES, Compared, named
+from tests.upstream.build import Ran, count_tests
+from tests.upstream.kinds import Kind, Unexpected
+from tests.upstream.mends import Tried
+from tests.upstream.ratios import Measured
+from tests.upstream.text import Edit, TextError
+from tools.drift import functions, source
+
+# A file as upstream lays it out, and nothing of upstream.
+FILE = """\
+/*
+ * sum.c
+ */
+#include "postgres.h"
+
+#ifdef SOME
+#include "some.h"
+#endif
+#include "last.h"
+
+static int	sum(int *a, int n);
+
+/*
+ * sum: not { a brace
+ */
+static int
+sum(int *a, int n)
+{
+	int			s = 0;
+
+	/* the for (i loop */
+	for (int i = 0; i < n; i++)
+	{
+		if (a[i] > 0)
+			s += a[i];		/* ; */
+	}
+
+	/* for the second time */
+	for (int i = 0; i < n; i++)
+		s += call(a[i],
+				";}");
+
+	return s;
+}
+
+int
+other(void)
+{
+	return 1;
+}
+"""
+KINDS = kinds.load()
+
+
+def body() -> str:
+    _, start, end = text.span(FILE, "sum")
+    return FILE[start:end]
+
+
+def test_a_function_is_found_whole() -> None:
+    start, inside, end = text.span(FILE, "sum")
+    assert FILE[start:].startswith("static int\nsum(int *a, int n)\n{")
+    assert FILE[inside:end].startswith("{\n\tint")
+    assert FILE[inside:end].endswith("return s;\n}\n")
+
+
+def test_a_function_that_is_not_there_is_told() -> None:
+    with pytest.raises(TextError, match="there is no function product"):
+        text.span(FILE, "product")
+    with pytest.raises(TextError, match="there is no function call"):
+        text.span(FILE, "call")  # called, and not defined
+
+
+def test_a_statement_goes_with_its_block_and_its_comment() -> None:
+    edit = Edit(at="for (int i", put="instead", text="\tours();\n")
+    after = text.edited(body(), edit)
+    assert "the for (i loop" not in after
+    assert "s += a[i]" not in after
+    assert "\n\n\tours();\n\n\t/* for the second time */\n" in after
+
+
+def test_the_second_one_goes_to_its_semicolon() -> None:
+    after = text.edited(body(), Edit(at="for(int i", nth=2, put="instead"))
+    assert "second time" not in after
+    assert "\t}\n\n\treturn s;\n}\n" in after
+
+
+def test_text_before_and_after() -> None:
+    before = text.edited(body(), Edit(at="return s", put="before", text="\tours();"))
+    assert before.endswith("\n\n\tours();\n\treturn s;\n}\n")
+    after = text.edited(body(), Edit(at="int s", put="after", text="\tint\tours;"))
+    assert after.startswith("{\n\tint\t\t\ts = 0;\n\tint\tours;\n\n")
+
+
+def test_a_statement_that_is_not_there_is_told() -> None:
+    with pytest.raises(TextError, match=r"0 statements begin with `while \(n`, number 1 is needed"):
+        text.edited(body(), Edit(at="while (n", put="instead"))
+    with pytest.raises(TextError, match="2 statements begin with `for `, number 3 is needed"):
+        text.edited(body(), Edit(at="for ", nth=3, put="instead"))
+
+
+def test_a_function_is_removed_with_its_comment() -> None:
+    after = text.removed(FILE, "sum")
+    assert "sum: not" not in after
+    assert "\n\nint\nother(void)\n" in after
+
+
+def test_the_header_is_included_last_and_under_no_condition() -> None:
+    assert '#include "last.h"\n#include "ours.h"\n' in text.with_include(FILE, "ours.h")
+    header = '#ifndef A_H\n#define A_H\n#include "c.h"\n#ifdef X\n#include "x.h"\n#endif\n#endif\n'
+    assert '#include "c.h"\n#include "ours.h"\n#ifdef X' in text.with_include(header, "ours.h")
+    with pytest.raises(TextError, match="includes nothing"):
+        text.with_include("int a;\n", "ours.h")
+
+
+# ---- kinds ----
+
+
+@pytest.fixture
+def checkout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A checkout that has sum.c, and a table of what we follow that knows it as that of 15."""
+    (tmp_path / "sum.c").write_text(FILE)
+    sums = {"15": source.checksum(source.definition(FILE, "sum")), "16": "0" * 64}
+    entry = functions.Followed(name="sum", files=["sum.c"], follows=[], sha256=sums)
+    monkeypatch.setattr(functions, "load", lambda stem: [entry])
+    return tmp_path
+
+
+def kind(majors: list[str], at: str = "for (int i") -> Kind:
+    function = {"name": "sum", "majors": majors, "edit": [{"at": at, "put": "instead", "text": "\tours();"}]}
+    return Kind.model_validate(
+        {"name": "k", "stem": "s", "says": "", "symbol": "pgq_k", "variant": [{"function": [function]}]}
+    )
+
+
+def test_a_known_function_is_changed(checkout: Path) -> None:
+    texts, left_out = kinds.put_in([kind(["15", "16"])], checkout)
+    assert left_out == {}
+    assert "\tours();\n" in texts[Path("sum.c")]
+    patch = kinds.patch(texts, checkout)
+    assert "--- a/sum.c\n+++ b/sum.c\n" in patch
+    assert '+#include "pgquern.h"\n' in patch
+    assert (checkout / "sum.c").read_text() == FILE
+
+
+def test_comments_may_differ(checkout: Path) -> None:
+    (checkout / "sum.c").write_text(FILE.replace("the for (i loop", "another comment"))
+    assert kinds.put_in([kind(["15"])], checkout)[1] == {}
+
+
+def test_a_function_that_is_not_as_expected_is_left_out_and_told(checkout: Path) -> None:
+    (checkout / "sum.c").write_text(FILE.replace("a[i] > 0", "a[i] > 1"))
+    texts, left_out = kinds.put_in([kind(["15", "16"])], checkout)
+    assert texts == {}
+    assert left_out["k"].startswith("sum (sum.c) is not as in 15, 16. Read it; if our text fits it, add ")
+    assert kinds.patch(texts, checkout) == ""
+
+
+def test_it_must_be_as_in_a_version_that_the_text_is_for(checkout: Path) -> None:
+    assert "is not as in 16" in kinds.put_in([kind(["16"])], checkout)[1]["k"]
+
+
+def test_a_function_that_is_gone_is_told(checkout: Path) -> None:
+    (checkout / "sum.c").write_text(FILE.replace("sum(", "total("))
+    assert kinds.put_in([kind(["15"])], checkout)[1] == {"k": "sum is not in sum.c"}
+
+
+def test_a_statement_that_is_gone_is_told(checkout: Path) -> None:
+    left_out = kinds.put_in([kind(["15"], at="while (")], checkout)[1]
+    assert left_out == {"k": "0 statements begin with `while (`, number 1 is needed"}
+
+
+def test_two_kinds_may_change_one_file(checkout: Path) -> None:
+    second = kind(["15"], at="return s")
+    texts, left_out = kinds.put_in([kind(["15"]), second], checkout)
+    assert left_out == {}
+    assert texts[Path("sum.c")].count("\tours();\n") == 2
+    assert texts[Path("sum.c")].count("pgquern.h") == 1
+
+
+def test_unknown_names_are_told() -> None:
+    with pytest.raises(ValueError, match="there is no nothing; there are: "):
+        kinds.chosen(KINDS, "nothing")
+    with pytest.raises(ValueError, match="there is no suite nothing; there are: regress isolation"):
+        named("regress nothing")
+    assert named("") == list(SUITES)
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_what_is_listed_is_there(name: str) -> None:
+    """Each function is followed in the versions named; the suite exists; what counts calls knows the symbol."""
+    kind = KINDS[name]
+    for variant in kind.variant:
+        for function in variant.function:
+            entry = kinds.entry_of(kind, function)
+            assert set(function.majors) <= set(entry.sha256)
+            assert function.majors or function.also
+            assert bool(function.body) + function.remove + bool(function.edit) == 1
+    assert bool(kind.symbol) != bool(kind.finding)
+    if kind.finding:
+        assert (Path("tests/findings") / kind.finding / "reproduce").exists()
+    else:
+        assert kind.broken is not None
+        assert kind.broken.suite in SUITES
+        counting = Path("tests") / kind.stem / "upstream" / f"{name}.c"
+        assert f"__wrap_{kind.symbol}(" in counting.read_text()
+        assert f'"{name}"' in counting.read_text()
+
+
+def test_a_kind_of_a_function_that_nobody_follows_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(functions, "load", lambda stem: [])
+    with pytest.raises(Unexpected, match=r"spec/s/upstream\.toml does not list sum"):
+        kinds.misfit(kind(["15"]), kind(["15"]).variant[0].function[0], Path())
+
+
+@pytest.mark.parametrize(
+    ("control", "mended", "status", "says"),
+    [
+        (0, 1, "passed", ""),
+        (0, 0, "failed", "it is lost in the mended server, and in the unchanged one: said"),
+        (1, 1, "failed", "it is not lost in the mended server, and not in the unchanged one: said"),
+        (2, 1, "skipped", "said"),
+    ],
+)
+def test_a_mend_must_end_a_loss_that_there_was(control: int, mended: int, status: str, says: str) -> None:
+    tried = Tried(KINDS[next(iter(KINDS))], control, mended, 1.0, "said")
+    assert (tried.status, tried.reason) == (status, says)
+
+
+# ---- sources and suites ----
+
+
+def test_both_forms_of_package_sources_are_turned() -> None:
+    assert obtain.source_entries("deb [a=b] http://x y z\n#deb c\n") == "deb-src [a=b] http://x y z\n#deb c\n"
+    assert obtain.source_entries("Types: deb\nURIs: u\n") == "Types: deb-src\nURIs: u\n"
+
+
+def test_tests_are_counted_in_all_their_forms() -> None:
+    assert count_tests("=====\n All 217 tests passed. \n=====\n") == 217
+    assert count_tests("# All 222 tests passed.\n") == 222
+    assert count_tests(" All 13 tests passed. \nt/001.pl .. ok\nFiles=2, Tests=6,  3 wallclock secs\n") == 19
+    assert count_tests("make: Nothing to be done for 'check'.\n") == 0
+
+
+def ran(code: int, tests: int) -> Ran:
+    return Ran(code, tests, 1.0, Path("log"))
+
+
+@pytest.mark.parametrize(
+    ("control", "ours", "says"),
+    [
+        (ran(0, 7), ran(0, 7), ""),
+        (ran(0, 7), ran(2, 6), "failed with our kernels: log"),
+        (ran(2, 7), ran(2, 7), "failed with our kernels; the unchanged server fails, too: log"),
+        (ran(2, 6), ran(0, 7), "the unchanged server fails, so nothing is compared: log"),
+        (ran(0, 7), ran(0, 6), "6 tests, but 7 of the unchanged server"),
+        (ran(0, 0), ran(0, 0), "0 tests, but 0 of the unchanged server"),
+    ],
+)
+def test_only_the_same_tests_all_passed_are_a_success(control: Ran, ours: Ran, says: str) -> None:
+    assert Compared("regress", control, ours, {}).reason == says
+
+
+def test_a_figure_is_found_in_what_a_measure_prints() -> None:
+    assert ratios.figure("tps = ([0-9.]+)", "number: 3\ntps = 512.5 (without)\n") == 512.5
+    between = ratios.MEASURES["checksums"]["figure"]
+    assert ratios.figure(between, "100.25\nBad checksums:  0\n103.75\n") == 3.5
+    with pytest.raises(ValueError, match=r"has no figure .* it ends: FATAL"):
+        ratios.figure("tps = ([0-9.]+)", "FATAL")
+
+
+@pytest.mark.parametrize(("name", "ratio"), [("pgbench", 2.0), ("recovery", 0.5)])
+def test_a_ratio_above_one_says_that_ours_is_faster(name: str, ratio: float) -> None:
+    one = Measured(name, ["some"], control=[10.0, 10.0, 10.0], ours=[20.0, 20.0, 40.0])
+    assert sorted(one.ratios)[1] == ratio
+    assert one.cells[-1].startswith(f"{ratio:.3f} [")
+
+
+def test_each_kernel_inside_a_server_is_measured() -> None:
+    """No kernel that is put in is left out, no mend is measured, and no measure is there for none."""
+    assert all(bool(kind.measures) != bool(kind.finding) for kind in kinds.load().values())
+    assert {name for kind in kinds.load().values() for name in kind.measures} == set(ratios.MEASURES)
+
+
+def test_an_unknown_measure_is_refused() -> None:
+    ended = CliRunner().invoke(ratios.main, ["--only", "pgbench nothing"])
+    assert ended.exit_code == 2
+    assert "there is no measure nothing" in ended.output
