@@ -17,7 +17,7 @@ ASIDE = "PG_VERSION.mounted-by-pgquern"
 def end(point: Path) -> None:
     """Ask the kernel. A mount whose program was killed answers nobody, and is let go of."""
     try:
-        os.stat(point)
+        os.statvfs(point)
         lazily = False
     except OSError:
         lazily = True
