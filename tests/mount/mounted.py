@@ -10,7 +10,8 @@ import shutil
 import signal
 import subprocess
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 from typing import Self
@@ -69,6 +70,14 @@ class Mount:
     def start(self) -> subprocess.CompletedProcess[str]:
         """In the background it closes stderr: so this returns."""
         return subprocess.run(self.words, env={**os.environ, **self.environment}, capture_output=True, text=True)
+
+    @contextmanager
+    def ended(self) -> Iterator[None]:
+        """What a test has mounted by another way."""
+        try:
+            yield
+        finally:
+            self.__exit__()
 
     def __enter__(self) -> Self:
         done = self.start()
