@@ -112,44 +112,6 @@ def speedups(items: Sequence[Item], ours: Sequence[str], title: str) -> str:
         return svg(figure)
 
 
-def times(items: Sequence[Item], ours: Sequence[str], upstream: Sequence[str], title: str) -> str:
-    """Nanoseconds a call, log scale: a group a configuration, a bar a variant, the whisker the interquartile range.
-
-    A variant that is neither ours nor upstream's is a yardstick: hatched.
-    """
-    colour = colours(ours, upstream)
-    rows: dict[str, dict[str, Item]] = {}
-    for item in items:
-        rows.setdefault(item["name"], {})[item["variant"]] = item
-    configs = [next(iter(row.values()))["config"] for row in rows.values()]
-    constant = shared(configs)
-    present = list(dict.fromkeys(item["variant"] for item in items))
-    with plt.rc_context(STYLE):
-        figure, axes = plt.subplots(figsize=(8.2, 4.2))
-        width = 0.82 / len(present)
-        for i, variant in enumerate(present):
-            x = np.arange(len(rows)) + (i - (len(present) - 1) / 2) * width
-            y = np.array([row[variant]["ns"] if variant in row else np.nan for row in rows.values()])
-            low, high = np.array(
-                [row[variant]["ns_quartiles"] if variant in row else [np.nan] * 2 for row in rows.values()]
-            ).T
-            bars = axes.bar(x, y, width * 0.92, yerr=[y - low, high - y], ecolor="#444a55", label=variant)
-            for bar in bars:
-                named = variant.removesuffix("-again")
-                bar.set_facecolor(colour.get(named, "#eef0f4"))
-                if named not in colour:
-                    bar.set_hatch("///")
-                    bar.set_edgecolor("#b6bbc6")
-        axes.set_yscale("log")
-        axes.set_ylabel("ns a call")
-        names = [label(c, constant).replace("  ", "\n") for c in configs]
-        axes.set_xticks(range(len(rows)), names, fontsize=8.5)
-        axes.grid(axis="x", visible=False)
-        axes.set_title(title, loc="left", fontweight="bold", pad=24)
-        axes.legend(frameon=False, ncol=len(present), loc="lower left", bbox_to_anchor=(-0.01, 1), fontsize=9)
-        return svg(figure)
-
-
 GREY = "#7b8496"
 ABOVE = "#d6453d"
 

@@ -28,6 +28,7 @@ ScansUnchecked(w) ==
     /\ pc[w] = "scan"
     /\ \E t \in my[w].todo : Takes(w, t, Older(rel[t].frozen, my[w].new))
     /\ UNCHANGED <<cache, pending, snap, shared, truncs, rows, freezing, ddl>> /\ NoWal
+NeverFuture(w, dat) == FALSE
 \* The locked row is written without a look at it.
 WritesUnseen(w) ==
     /\ pc[w] = "tuple" /\ ~Changing(DbOf[w]) /\ ~TupleLocked(DbOf[w])
@@ -35,6 +36,11 @@ WritesUnseen(w) ==
     /\ UNCHANGED <<shared, truncs, rows, freezing, ddl>> /\ NoWal
 \* Workers' snapshots do not hold back the horizon, as if they were marked PROC_IN_VACUUM.
 NoXmins(ws) == {}
+\* The minimum starts from the next XID, whatever transactions are running.
+LocksFromNext(w) ==
+    /\ pc[w] = "begun" /\ ~IdsLocked(DbOf[w])
+    /\ GotoWith(w, "bounded", [my[w] EXCEPT !.new = next])
+    /\ UNCHANGED <<cache, pending, snap, shared, truncs, rows, freezing, ddl>> /\ NoWal
 \* pg_database is not scanned; the own row is not scanned.
 ScansNothing(w) == {}
 ScansOthers(w) == Opened(w).rows \ {DbOf[w]}
@@ -42,6 +48,7 @@ ScansOthers(w) == Opened(w).rows \ {DbOf[w]}
 OnlyForward(dat, new, sane) == Precedes(dat, new)
 \* A snapshot sees tables that are not committed; or misses those whose messages are not sent.
 SeesNew == {t \in Tables : rel[t].status \in {"live", "new"}}
+SeesSent == {t \in Tables : rel[t].status = "live"} \ unsent
 \* A vacuum freezes all, whatever transactions are running.
 FreezesAll(t) == FreezeBelow(t, next)
 \* A vacuum may leave what is younger than it must.

@@ -22,7 +22,7 @@ Bounds ==
 KeepNotOldest(S, horizon) == {x \in S : x > horizon}
 KeepAll(S, horizon)       == S
 KeepNobody(S, horizon)    == {Invalid}
-SerializeNothing(xids)    == {}
+WithoutCatchange == [xmin |-> xmin, xmax |-> xmax, committed |-> committed, catchange |-> {}]
 XminIsXmax(xmn, xmx, xip) == [xmin |-> Max({xmn, xmx}), xmax |-> xmx, xip |-> xip]
 RestoresAlways            == TRUE
 NewestIsOldest            == nextXid

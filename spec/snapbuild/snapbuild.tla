@@ -108,9 +108,6 @@ EXTENDS builder
 (* Purge: the XIDs that stay *)
 Keep(S, horizon) == {x \in S : x >= horizon}
 
-(* The transactions in progress that are written to the file *)
-ToSerialize(xids) == xids
-
 (* Does the builder know, at xid's commit record, that xid changed the catalog? *)
 HasCatalogChanges(x, invals) == x \in DOMAIN in_progress \/ (invals /\ x \in catchange)
 
@@ -165,7 +162,7 @@ MovePurge(oldest) ==
     /\ committed' = Keep(committed, oldest)
     /\ catchange' = Keep(catchange, oldest)
 
-File == [xmin |-> xmin, xmax |-> xmax, committed |-> committed, catchange |-> ToSerialize(DOMAIN in_progress)]
+File == [xmin |-> xmin, xmax |-> xmax, committed |-> committed, catchange |-> DOMAIN in_progress]
 
 Restored(file) == file.catchange
 

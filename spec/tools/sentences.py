@@ -3,7 +3,7 @@
 
 They stand in spec/STEM/STEM.story, by module. A sentence goes on in lines that are indented:
 
-    module datfrozenxid
+    module NAME
     INNER variable, variable
     VIA Definition, Definition
     NOTE bounds if condition | sentence

@@ -9,26 +9,14 @@ hold XIDs, if any do.
 from __future__ import annotations
 
 import json
-import lzma
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
 from pathlib import Path
 from typing import Any
 
 from spec.tools import models
+from tools.common.recordings import SUFFIX, load
 
 SIZE, SMALL = 2**32, 2**16
-SUFFIX = ".jsonl.xz"
-
-
-def load(path: Path) -> list[dict[str, Any]]:
-    """The lines of a trace."""
-    return [json.loads(line) for line in lzma.decompress(path.read_bytes()).splitlines()]
-
-
-def save(path: Path, lines: Sequence[dict[str, Any]]) -> None:
-    """Write a trace: its first line says what it is of."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_bytes(lzma.compress("".join(json.dumps(line) + "\n" for line in lines).encode()))
 
 
 def small(xid: int) -> int:

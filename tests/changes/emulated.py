@@ -57,7 +57,7 @@ class Emulated:
         return [change for file in sources(self.stem) for change in lines.of_file(file)]
 
     def reads(self) -> Iterable[Path]:
-        return map(Path, ["csrc", f"tests/{self.stem}", "tests/cross"])
+        return map(Path, ["csrc", "tests/changes", f"tests/{self.stem}", "tests/cross"])
 
     def prepare(self, change: Change) -> tuple[Verdict | None, bytes]:
         if self.lacking():

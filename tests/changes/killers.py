@@ -22,6 +22,8 @@ from tools.common import sanitizers
 
 WHOLE_CPU = 3600
 """CPU seconds after which a run of tests hangs."""
+FEW = 15
+"""Examples of Hypothesis, at first."""
 CPU_LEAST, CPU_TIMES = 60, 20
 """A test may use 60 CPU seconds; if more, 20 times what it uses on the unchanged sources, which it then shows."""
 SEEDS = 200
@@ -67,13 +69,26 @@ class Tests:
         return list(dict.fromkeys([*told, *known]))
 
     def tell(self, change: Change) -> tuple[str, str]:
+        """First with few examples: most changes show on them."""
+        by, skipped = self.ask(change, FEW)
+        return (by, skipped) if by else self.ask(change, None)
+
+    def ask(self, change: Change, examples: int | None) -> tuple[str, str]:
+        """As tell, with so many examples of Hypothesis."""
         built = self.workshop.built[change.name]
         before = "" if built.objects else str(built.folder)
-        log = built.folder / "log"
         while True:
             limits = dict(self.limits)
-            first = self.order(change.file)
-            ended = nodes.run(self.chosen, built.binding, log, WHOLE_CPU, limits=limits, first=first, before=before)
+            ended = nodes.run(
+                self.chosen,
+                built.binding,
+                built.folder / "log",
+                WHOLE_CPU,
+                examples,
+                limits=limits,
+                first=self.order(change.file),
+                before=before,
+            )
             failed = next((node for node, outcome in ended.outcomes.items() if outcome == "failed"), ended.last)
             self.seconds |= ended.seconds
             if ended.code in (pytest.ExitCode.INTERRUPTED, pytest.ExitCode.USAGE_ERROR):

@@ -47,7 +47,9 @@ class Meanings:
         return found
 
     def reads(self) -> Iterable[Path]:
-        return map(Path, [f"proofs/{STEM}", f"proofs/{EXTRACT}", f"proofs/{DRIVER}", "tests/instructions"])
+        return map(
+            Path, [f"proofs/{STEM}", f"proofs/{EXTRACT}", f"proofs/{DRIVER}", "tests/instructions", "tests/changes"]
+        )
 
     def folder(self, change: Change) -> Path:
         return ROOT / STEM / "meaning" / change.rank

@@ -31,7 +31,7 @@ class Model:
         return [Change(files[c.module], c.edits, c.name, c.says, c.checksum) for c in self.row.changes]
 
     def reads(self) -> Iterable[Path]:
-        return map(Path, [f"spec/{self.stem}", "spec/common", "spec/tools"])
+        return map(Path, [f"spec/{self.stem}", "spec/common", "spec/tools", "tests/changes"])
 
     def prepare(self, change: Change) -> tuple[Verdict | None, bytes]:
         return None, b""
@@ -58,7 +58,10 @@ class Proof:
         return [Change(f"proofs/{c.file}", c.edits, c.name, c.says, c.checksum) for c in self.row.changes]
 
     def reads(self) -> Iterable[Path]:
-        return map(Path, [f"proofs/{self.stem}", "proofs/common", "proofs/changes", "proofs/required-theorems.txt"])
+        return map(
+            Path,
+            [f"proofs/{self.stem}", "proofs/common", "proofs/changes", "proofs/required-theorems.txt", "tests/changes"],
+        )
 
     def prepare(self, change: Change) -> tuple[Verdict | None, bytes]:
         return None, b""

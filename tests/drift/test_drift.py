@@ -151,7 +151,7 @@ def test_what_is_no_checkout_is_told(tmp_path: Path) -> None:
     told = drift("--postgres", str(tmp_path))
     assert told.returncode == 2
     assert "is no checkout of PostgreSQL" in " ".join(told.stderr.split())
-    assert "correct PG=" in " ".join(told.stderr.split())
+    assert "correct --postgres" in " ".join(told.stderr.split())
 
 
 def test_a_version_is_recorded_in_its_place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

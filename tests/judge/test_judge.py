@@ -428,7 +428,7 @@ def test_a_source_that_is_no_candidate_is_told_in_a_sentence(tmp_path: Path, tex
     source = tmp_path / "unfit.c"
     source.write_text(declared + text.format(signature=kind.signature, names=kind.names) if "{sig" in text else text)
     told = run(FIRST, source)
-    assert told.returncode == 2
+    assert told.returncode == (1 if "calls" in says else 2)
     assert says in told.stdout + told.stderr
     assert "Traceback" not in told.stderr
 

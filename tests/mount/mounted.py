@@ -10,7 +10,8 @@ import shutil
 import signal
 import subprocess
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 from typing import Self
@@ -64,11 +65,19 @@ class Mount:
     ) -> None:  # fmt: skip
         self.data, self.point, self.wal = data, point, wal
         self.environment = environment or {}
-        self.words = [PROGRAM, data, point, protect, str(memory), wal, "background"]
+        self.words = [*map(str, (PROGRAM, data, point, protect, memory, wal)), "background"]
 
     def start(self) -> subprocess.CompletedProcess[str]:
         """In the background it closes stderr: so this returns."""
         return subprocess.run(self.words, env={**os.environ, **self.environment}, capture_output=True, text=True)
+
+    @contextmanager
+    def ended(self) -> Iterator[None]:
+        """What a test has mounted by another way."""
+        try:
+            yield
+        finally:
+            self.__exit__()
 
     def __enter__(self) -> Self:
         done = self.start()
@@ -86,8 +95,12 @@ class Mount:
     def end(self, number: int = signal.SIGTERM) -> None:
         """As `systemctl stop` does it; or by a kill."""
         os.kill(self.daemon, number)
+        self.wait()
+
+    def wait(self) -> None:
+        """Until the program has ended, or crashed."""
         directory = os.open(self.data, os.O_RDONLY)
-        fcntl.flock(directory, fcntl.LOCK_EX)  # the program has it to its end
+        fcntl.flock(directory, fcntl.LOCK_EX)  # the program has it until then
         os.close(directory)
 
     def __exit__(self, *_: object) -> None:

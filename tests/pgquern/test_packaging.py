@@ -153,7 +153,7 @@ def test_the_wheel_is_for_each_python_from_the_oldest_on(files: dict[str, Path])
     assert f"-cp{oldest.removeprefix('>=').replace('.', '')}-abi3-linux" in files["wheel"].name
 
 
-@pytest.mark.parametrize("kind", ["sdist", "wheel"])
+@pytest.mark.parametrize("kind", [pytest.param("sdist", marks=pytest.mark.whole), "wheel"])
 def test_another_python_runs_the_tests_of_the_binding(files: dict[str, Path], another_python: Path, kind: str) -> None:
     environment = os.environ | {"PYTHONPATH": "", "PYTHONDONTWRITEBYTECODE": "1", "PGQUERN_PROFILE": "quick"}
     environment.pop("PGQUERN_RESULT", None)

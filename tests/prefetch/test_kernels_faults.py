@@ -6,14 +6,11 @@ again.
 """
 
 import errno
-import mmap
 import os
 import random
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import suppress
-from pathlib import Path
 
 import pytest
 from _pgquern import lib
@@ -21,13 +18,9 @@ from pgquern.prefetch import BLCKSZ, Io, Replayed, ReplayError, Step, replay
 
 from tests.prefetch.files import VARIANTS, Cold, faults_of, files, page, skip_unless_it_runs
 from tests.prefetch.test_kernels_replay import ASYNCHRONOUS, Pages
-from tools.common.page_cache import cached_pages
-from tools.trace.record import why_no_strace
 
 SIZE, ACCESSES, WINDOW = 30, 24, 5
 PASSING = [errno.EINTR, errno.EAGAIN, errno.EBUSY]
-PATIENCE = 100
-"""So often in a row a submission may be put off."""
 ENDLESS = 20_000
 """Calls of one sort that no job of these needs; at 100 us a failed wait, two seconds of them."""
 
@@ -110,14 +103,6 @@ def test_submissions_may_fail_for_ever(fds: list[int], variant: str, error: int,
 
 
 @asynchronous
-def test_a_submission_is_put_off_so_often_and_no_more(fds: list[int], variant: str) -> None:
-    skip_unless_it_runs(variant, fds)
-    for times, gives_up in ((PATIENCE - 1, False), (PATIENCE, True)):
-        done = run(fds, variant, Failing("submit", errno.EAGAIN, 2, times))
-        assert bool(accesses_of(done, "give_up")) == gives_up
-
-
-@asynchronous
 @pytest.mark.parametrize("error", [*PASSING, errno.ENOMEM])
 def test_each_wait_may_fail(fds: list[int], variant: str, error: int) -> None:
     """A wait that fails is repeated, for as long as it takes."""
@@ -138,18 +123,6 @@ def test_after_a_submission_that_failed_io_uring_reads_again(fds: list[int]) -> 
     done = replay(fds, accesses, concurrency=4, buffers=7, variant="uring", io=failing, log=True)
     last = max(i for i, step in enumerate(done.steps) if step.what == "give_up")
     assert any(step.what == "submit" for step in done.steps[last:])
-
-
-@asynchronous
-def test_what_was_given_up_writes_to_no_buffer_later(fds: list[int], variant: str) -> None:
-    """Its entry is still in the queue, and the kernel takes it in the end. By then the buffer is another's."""
-    skip_unless_it_runs(variant, fds)
-    dice = random.Random(3)
-    for times in range(1, 25):
-        accesses = [(0, dice.randrange(9)) for _ in range(80)]
-        pages, io = Pages(accesses), Failing("submit", errno.ENOMEM, 2, times)
-        replay(fds, accesses, concurrency=4, buffers=7, variant=variant, use=pages, io=io)
-        assert pages.wrong == []
 
 
 @asynchronous
@@ -199,28 +172,6 @@ def test_a_page_whose_read_was_finished_is_not_read_again(fds: list[int], varian
 
 
 # ---- what is left behind -------------------------------------------------------------------------
-
-
-def descriptors() -> list[str]:
-    """What this process has open."""
-    found = []
-    for name in os.listdir("/proc/self/fd"):
-        with suppress(FileNotFoundError):  # the one that lists them
-            found.append(os.readlink(f"/proc/self/fd/{name}"))
-    return sorted(found)
-
-
-@every
-def test_no_descriptor_is_left_open(fds: list[int], variant: str) -> None:
-    """After a job that succeeds, one that is refused at the start, and one that is refused on its way."""
-    skip_unless_it_runs(variant, fds)
-    broken = os.open("/proc/self/maps", os.O_RDONLY)  # cannot be opened with O_DIRECT
-    before = descriptors()
-    for files_of_job, block in ((fds, 3), (fds, SIZE), ([*fds, broken], 3), ([*fds, 1_000_000], 3)):
-        with suppress(ReplayError):
-            replay(files_of_job, [(0, 0), (0, block)], concurrency=4, buffers=5, variant=variant)
-        assert descriptors() == before
-    os.close(broken)
 
 
 NO_MEMORY = """
@@ -320,53 +271,7 @@ def test_advice_beyond_4_gib(sparse: int, variant: str) -> None:
     assert io.advised_at == io.read_at[0 if variant == "advise" else 2 :]  # the first two come next
 
 
-ADVISES = """
-import sys
-from pgquern.prefetch import replay
-replay([0], [(0, 3), (0, 700), (0, 5)], concurrency=2, buffers=3, variant=sys.argv[1])
-"""
-
-
-@pytest.mark.parametrize("variant", ["advise", "advise_adaptive"])
-def test_the_systems_advice_is_that_the_block_will_be_needed(tmp_path: Path, variant: str) -> None:
-    """As strace sees it. POSIX_FADV_DONTNEED in its place would throw the block out."""
-    if reason := why_no_strace():
-        pytest.skip(reason)
-    path, trace = tmp_path / "0", tmp_path / "trace"
-    path.write_bytes(bytes(800 * BLCKSZ))
-    with path.open("rb") as file:
-        os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
-        environment = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
-        command = ["strace", "-e", "trace=fadvise64", "-o", str(trace), sys.executable, "-c", ADVISES, variant]
-        subprocess.run(command, check=True, env=environment, stdin=file)
-    given = [line for line in trace.read_text().splitlines() if line.startswith("fadvise64(0,")]
-    wanted = [f"fadvise64(0, {block * BLCKSZ}, 8192, POSIX_FADV_WILLNEED) = 0" for block in (3, 700, 5)]
-    assert given if variant == "advise" else True
-    assert [line for line in wanted if line in given] == given  # what is cached all the same is not advised
-    assert given == wanted or variant == "advise_adaptive"
-
-
 # ---- past the kernel's cache ---------------------------------------------------------------------
-
-
-def test_uring_direct_leaves_the_kernels_cache_alone(tmp_path: Path) -> None:
-    """Of what io_uring reads nothing is cached afterwards. The first two blocks come next, and are read by pread."""
-    with files(tmp_path, [SIZE]) as (fd,):
-        skip_unless_it_runs("uring_direct", [fd])
-        os.fsync(fd)
-        os.posix_fadvise(fd, 0, 0, os.POSIX_FADV_DONTNEED)
-        if cached_pages(fd):
-            pytest.skip("the kernel keeps the file's blocks, so O_DIRECT cannot be told from its cache")
-        os.posix_fadvise(fd, 0, 0, os.POSIX_FADV_RANDOM)  # so that pread reads nothing ahead
-        accesses = [(0, i * 7 % SIZE) for i in range(SIZE)]
-        pages = Pages(accesses)
-        done = replay([fd], accesses, concurrency=5, buffers=6, variant="uring_direct", use=pages, log=True)
-        assert pages.wrong == []
-        assert accesses_of(done, "read") == [0, 1]
-        assert accesses_of(done, "submit") == list(range(2, SIZE))
-        assert cached_pages(fd) <= 2 * -(-BLCKSZ // mmap.PAGESIZE)
-        replay([fd], accesses, concurrency=5, buffers=6, variant="uring")
-        assert cached_pages(fd) > 2 * -(-BLCKSZ // mmap.PAGESIZE)
 
 
 # ---- outputs of a refusal ------------------------------------------------------------------------

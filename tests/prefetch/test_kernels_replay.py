@@ -48,7 +48,6 @@ from tests.prefetch.world import World
 from tools.common.page_cache import cached_pages
 
 ASYNCHRONOUS = [variant for variant in VARIANTS if variant.startswith("uring")]
-SYNCHRONOUS = [variant for variant in VARIANTS if variant not in ASYNCHRONOUS]
 SIZES = [7, 30]
 """Blocks of the two files."""
 POSITION = 77
@@ -110,19 +109,6 @@ def test_every_page_is_the_right_one(
     assert [os.lseek(fd, 0, os.SEEK_CUR) for fd in fds] == [POSITION] * len(fds), "the files' positions"
     assert done.used == len(accesses)
     assert faults_of(done.steps, len(accesses), concurrency) == []
-    tally("prefetch", "accesses", len(accesses))
-
-
-@every
-@pytest.mark.parametrize("io", [None, Cold()], ids=["system", "cold"])
-def test_a_long_job(fds: list[int], variant: str, io: Io | None) -> None:
-    skip_unless_it_runs(variant, fds)
-    dice = random.Random(5)
-    accesses = [(1, dice.randrange(30)) if dice.random() < 0.8 else (0, dice.randrange(7)) for _ in range(1500)]
-    pages = Pages(accesses)
-    done = replay(fds, accesses, concurrency=5, buffers=8, variant=variant, use=pages, io=io, log=True)
-    assert pages.wrong == []
-    assert faults_of(done.steps, len(accesses), 5) == []
     tally("prefetch", "accesses", len(accesses))
 
 
@@ -517,15 +503,6 @@ def test_advise_adaptive_gives_no_advice_for_what_is_cached(fds: list[int]) -> N
         assert done.rested >= len(accesses) - FEWEST_PROBES - 40 - 2  # look-ahead is 40 references long
 
 
-@pytest.mark.parametrize("variant", POLICIES)
-def test_with_one_in_flight_nothing_is_looked_at(fds: list[int], variant: str) -> None:
-    skip_unless_it_runs(variant, fds)
-    accesses = [(1, i * 7 % 30) for i in range(100)]
-    done = replay(fds, accesses, concurrency=1, buffers=2, variant=variant, io=Cold(), log=True)
-    assert done.steps == [Step(what, i) for i in range(100) for what in ("read", "use")]
-    assert (done.rested, sum(done.counters.values())) == (100, 0)
-
-
 def test_uring_direct_reads_ahead_what_is_not_cached(fds: list[int]) -> None:
     """It asks for each block but the first two, which come next; replay reads the others through the kernel's cache."""
     skip_unless_it_runs("uring_direct", fds)
@@ -653,147 +630,6 @@ def test_sequences_are_left_to_the_kernel(fds: list[int]) -> None:
 
 
 # ---- faults --------------------------------------------------------------------------------------
-
-
-class Faulty(Io):
-    """Reads come in small pieces, are interrupted, and fail for one block."""
-
-    def __init__(self, fds: list[int], at: tuple[int, int] | None, failure: int, piece: int) -> None:
-        self.fds, self.at, self.failure, self.piece = fds, at, failure, piece
-        self.turn = 0
-
-    def read(self, fd: int, size: int, offset: int, *, nowait: bool) -> bytes | int:
-        self.turn += 1
-        if self.turn % 3 == 0 and not nowait:
-            return -errno.EINTR
-        if (self.fds.index(fd), offset // BLCKSZ) == self.at:
-            return -self.failure if self.failure else b""
-        return os.pread(fd, min(size, self.piece), offset)
-
-
-@pytest.mark.parametrize("variant", SYNCHRONOUS)
-@pytest.mark.parametrize("piece", [1000, 4096, 8191])
-def test_short_and_interrupted_reads_go_on(fds: list[int], variant: str, piece: int) -> None:
-    accesses = [(1, i * 7 % 30) for i in range(60)]
-    pages = Pages(accesses)
-    kernel = Faulty(fds, None, 0, piece)
-    done = replay(fds, accesses, concurrency=4, buffers=5, variant=variant, use=pages, io=kernel)
-    assert (done.used, pages.wrong) == (60, [])
-
-
-@pytest.mark.parametrize("variant", SYNCHRONOUS)
-@pytest.mark.parametrize(("failure", "code"), [(errno.EIO, "IO"), (errno.EBADF, "IO"), (0, "SHORT")])
-@pytest.mark.parametrize("place", [0, 1, 5, 29])
-def test_a_failed_read_is_reported_where_replay_meets_it(
-    fds: list[int], variant: str, failure: int, code: str, place: int
-) -> None:
-    accesses = [(1, i * 7 % 30) for i in range(30)]
-    pages = Pages(accesses)
-    kernel = Faulty(fds, accesses[place], failure, 3000)
-    with pytest.raises(ReplayError) as refusal:
-        replay(fds, accesses, concurrency=8, buffers=9, variant=variant, use=pages, io=kernel, log=True)
-    assert (refusal.value.code, refusal.value.index) == (getattr(lib, f"PGQ_PREFETCH_{code}"), place + 1)
-    assert refusal.value.replayed.error_number == failure
-    assert refusal.value.replayed.used == place
-    assert pages.seen == list(range(place))
-    assert pages.wrong == []
-
-
-def test_a_quiet_read_that_gets_a_part_goes_on(fds: list[int]) -> None:
-    """The kernel has the first half of each page cached."""
-
-    class Halves(CachedByTheKernel):
-        halves = 0
-
-        def read(self, fd: int, size: int, offset: int, *, nowait: bool) -> bytes | int:
-            self.halves += nowait and size == BLCKSZ
-            return os.pread(fd, min(size, BLCKSZ // 2) if nowait else size, offset)
-
-    accesses = [(1, i * 7 % 30) for i in range(200)]
-    pages, kernel = Pages(accesses), Halves(set(), fds)
-    done = replay(fds, accesses, concurrency=4, buffers=5, variant="advise_adaptive", use=pages, io=kernel, log=True)
-    assert (done.used, pages.wrong) == (200, [])
-    assert kernel.halves > 0  # it was quiet,
-    assert sum(what == "probe" for what, _ in done.steps) > FEWEST_PROBES  # and woke
-
-
-class Says(Cold):
-    """io_uring's answer for one access is another one."""
-
-    def __init__(self, results: dict[int, int]) -> None:
-        self.results, self.seen = results, list[int]()
-
-    def completed(self, access: int, result: int) -> int:
-        self.seen.append(access)
-        return self.results.get(access, result)
-
-
-class AsksForTheRest(Says):
-    """And notes what is read by pread, of the file `fd`: the engine may have opened that once more."""
-
-    def __init__(self, results: dict[int, int], fd: int) -> None:
-        super().__init__(results)
-        self.fd, self.reads = fd, list[tuple[int, int]]()
-
-    def read(self, fd: int, size: int, offset: int, *, nowait: bool) -> bytes | int:
-        self.reads.append((offset, size))
-        return os.pread(self.fd, size, offset)
-
-
-@pytest.mark.parametrize("variant", ASYNCHRONOUS)
-@pytest.mark.parametrize("failure", [errno.EIO, errno.ENOMEM])
-@pytest.mark.parametrize("place", [2, 5, 29])
-def test_a_failed_asynchronous_read_is_reported_where_replay_meets_it(
-    fds: list[int], variant: str, failure: int, place: int
-) -> None:
-    skip_unless_it_runs(variant, fds)
-    accesses = [(1, i * 7 % 30) for i in range(30)]
-    pages, kernel = Pages(accesses), Says({place: -failure})
-    with pytest.raises(ReplayError) as refusal:
-        replay(fds, accesses, concurrency=8, buffers=9, variant=variant, use=pages, io=kernel, log=True)
-    assert (refusal.value.code, refusal.value.index) == (lib.PGQ_PREFETCH_IO, place + 1)
-    assert refusal.value.replayed.error_number == failure
-    assert pages.seen == list(range(place))
-    assert pages.wrong == []
-    # What was submitted has ended: the kernel writes to no buffer any more.
-    submitted = [access for what, access in refusal.value.replayed.steps if what == "submit"]
-    assert sorted(kernel.seen) == sorted(submitted)
-
-
-@pytest.mark.parametrize("variant", ASYNCHRONOUS)
-@pytest.mark.parametrize("result", [1, 100, 4096, 8191, 0, -errno.EINTR, -errno.EAGAIN])
-def test_what_an_asynchronous_read_leaves_is_read_by_pread(fds: list[int], variant: str, result: int) -> None:
-    """The hook only says that the rest of the page is not there."""
-    skip_unless_it_runs(variant, fds)
-    accesses = [(1, i * 7 % 30) for i in range(30)]
-    pages, kernel = Pages(accesses), AsksForTheRest(dict.fromkeys(range(2, 30, 3), result), fds[1])
-    done = replay(fds, accesses, concurrency=8, buffers=9, variant=variant, use=pages, io=kernel, log=True)
-    assert (done.used, pages.wrong) == (30, [])
-    first = [0, 1] if variant == "uring_direct" else []  # they come next, and are not read ahead
-    cut = range(2, 30, 3)
-    assert [access for what, access in done.steps if what == "read"] == [*first, *cut]
-    there = max(result, 0)
-    assert kernel.reads == [
-        *((accesses[i][1] * BLCKSZ, BLCKSZ) for i in first),
-        *((accesses[i][1] * BLCKSZ + there, BLCKSZ - there) for i in cut),
-    ]
-    assert faults_of(done.steps, 30, 8) == []
-
-
-@every
-@pytest.mark.parametrize("place", [0, 1, 9])
-def test_a_block_past_the_end_is_reported_where_replay_meets_it(fds: list[int], variant: str, place: int) -> None:
-    """The files end with a part of a block, which counts for none."""
-    skip_unless_it_runs(variant, fds)
-    accesses = [(1, i * 7 % 30) for i in range(10)]
-    accesses[place] = (1, SIZES[1])
-    pages = Pages(accesses)
-    with pytest.raises(ReplayError) as refusal:
-        replay(fds, accesses, concurrency=4, buffers=5, variant=variant, use=pages, log=True)
-    assert (refusal.value.code, refusal.value.index) == (lib.PGQ_PREFETCH_PAST_END, place + 1)
-    assert refusal.value.replayed.used == place
-    assert pages.seen == list(range(place))
-    assert not {("advise", place), ("submit", place), ("read", place)} & set(refusal.value.replayed.steps)
 
 
 @every

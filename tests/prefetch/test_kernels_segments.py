@@ -17,7 +17,6 @@ from pgquern.variants import row_of
 
 from ref.prefetch import SEGMENT_BLOCKS, relation_blocks, segment_of
 from tests.prefetch.files import VARIANTS, Cold, files, page, skip_unless_it_runs
-from tests.prefetch.test_kernels_faults import descriptors
 from tests.prefetch.test_kernels_replay import some
 
 every = pytest.mark.parametrize("variant", VARIANTS)
@@ -26,6 +25,15 @@ SEGMENT = 7
 LENGTHS = [7, 7, 3, 7, 0, 5]
 """Of the segments of three relations: of 17 blocks, of 7 (and a segment that was emptied), of 5."""
 SEGMENTS = [3, 2, 1]
+
+
+def descriptors() -> list[str]:
+    """What this process has open."""
+    found = []
+    for name in os.listdir("/proc/self/fd"):
+        with suppress(FileNotFoundError):  # the one that lists them
+            found.append(os.readlink(f"/proc/self/fd/{name}"))
+    return sorted(found)
 
 
 @pytest.fixture(scope="module")

@@ -11,12 +11,12 @@ from pathlib import Path
 
 import pytest
 
-from spec.tools import traces
 from tests.common.tally import tally
 from tests.postgres.server import DEBIAN, EMBEDDED
 from tests.prefetch import tla
 from tests.prefetch.test_servers import after_its_read, dropped, one_too_many
 from tests.prefetch.tlc import JAR, SPEC, altered, follow
+from tools.common import recordings
 from tools.trace.record import crashed, record, why_no_strace
 
 KEPT = {  # the traces of spec/prefetch/traces: the server, maintenance_io_concurrency, shared_buffers
@@ -60,7 +60,7 @@ def record_kept(into: Path) -> None:
             run = record(crash, [concurrency], Path(folder) / name, shared_buffers)
             followed = run.followed()
             print(f"{name}: {len(followed.steps)} events, {followed.peak} in flight, {followed.told} pages were gone")
-            traces.save(into / f"{name}{traces.SUFFIX}", tla.lines(run))
+            recordings.save(into / f"{name}{recordings.SUFFIX}", tla.lines(run))
 
 
 if __name__ == "__main__":

@@ -9,8 +9,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from spec.tools.traces import SUFFIX, save
 from tools.common import results
+from tools.common.recordings import SUFFIX, save
 
 TOP = Path(__file__).resolve().parents[2]
 SPEC = TOP / "spec" / "prefetch"

@@ -4,10 +4,10 @@
 import pytest
 
 from ref import rangelock as ref
-from spec.tools.traces import SUFFIX, load
 from tests.common.tally import tally
 from tests.rangelock.logs import as_oracle
 from tests.rangelock.tracing import TRACES, record_alone, record_threads, steps
+from tools.common.recordings import SUFFIX, load
 
 
 @pytest.mark.parametrize("threads", [2, 8, 16])

@@ -72,7 +72,8 @@ def test_a_hold_lives_as_long_as_c_has_it(ask: Any) -> None:
     seen = weakref.ref(hold)
     del hold
     gc.collect()
-    assert (held := seen()) is not None
+    held = seen()
+    assert held is not None
     lock.unlock(held)
     del held
     gc.collect()

@@ -15,7 +15,7 @@ from _pgquern import lib
 from pgquern import PgquernError
 from pgquern.rangelock import Event, Hold, RangeLock
 
-from spec.tools.traces import SUFFIX, save
+from tools.common.recordings import SUFFIX, save
 
 TRACES = Path(__file__).parents[2] / "spec" / "rangelock" / "traces"
 BYTES = 24

@@ -22,7 +22,6 @@ from typing import Any
 import psycopg
 
 from ref.xid import XID
-from spec.tools import traces
 from tests.postgres.server import Server
 from tests.snapbuild.decoding import (
     PLUGIN,
@@ -36,6 +35,7 @@ from tests.snapbuild.decoding import (
     listen,
     read_snap,
 )
+from tools.common import recordings
 
 Event = dict[str, Any]
 SETTINGS: dict[str, str | int] = {
@@ -157,7 +157,7 @@ class Journal:
 
     def write(self, path: Path, **head: Any) -> None:
         """The head, then the events."""
-        traces.save(path, [{**head, "first": self.first, "full": self.full}, *self.events])
+        recordings.save(path, [{**head, "first": self.first, "full": self.full}, *self.events])
 
 
 # ---- a real server ---------------------------------------------------------------------------------

@@ -22,6 +22,7 @@
 #include <sys/mount.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <sys/wait.h>
 #include <syslog.h>
 #include <unistd.h>
@@ -145,7 +146,7 @@ static bool is_within(const char *path, const char *top)
 
 static void parse(int argc, char **argv)
 {
-    struct stat s;
+    struct statvfs s;
 
     if (argc != 2 && argc != 7) {
         fprintf(stderr, "pgquern-mount: run pgquern mount, or pgquern unmount\n");
@@ -154,8 +155,8 @@ static void parse(int argc, char **argv)
     options.data = folder(argv[1]);
     if (argc == 2)
         return;
-    /* A mount whose program was killed is still there, and answers nobody. */
-    if (stat(argv[2], &s) != 0 && errno == ENOTCONN) {
+    /* A mount whose program was killed is still there, and answers nobody; the kernel remembers what stat would say. */
+    if (statvfs(argv[2], &s) != 0 && (errno == ENOTCONN || errno == ECONNABORTED)) {
         options.mountpoint = argv[2];
         unmount(true);
     }
@@ -187,6 +188,7 @@ static struct fuse_session *open_session(void)
         fuse_session_destroy(session);
         session = NULL;
     }
+    fuse_opt_free_args(&args);
     return session;
 }
 
@@ -215,9 +217,11 @@ static int serve(int data)
     }
     fs_start(data);
     fuse_loop_cfg_set_clone_fd(config, 1);
+    fuse_loop_cfg_set_max_threads(config, 64); /* those that wait for room must not keep readers out */
     failed = fuse_session_loop_mt(session, config);
     fuse_session_unmount(session);
     fuse_session_destroy(session);
+    fuse_loop_cfg_destroy(config);
     if (pages_stop() != 0) {
         say("%s: pages could not be written back, and are lost unless the server's log has them: mount it "
             "again",

@@ -9,7 +9,7 @@ from pathlib import Path
 import click
 
 from tools.common.answer import json_option, print_json
-from tools.mount.__main__ import PROGRAM, mounts
+from tools.mount.__main__ import PROGRAM, Refused, mounts
 
 ASIDE = "PG_VERSION.mounted-by-pgquern"
 
@@ -17,14 +17,14 @@ ASIDE = "PG_VERSION.mounted-by-pgquern"
 def end(point: Path) -> None:
     """Ask the kernel. A mount whose program was killed answers nobody, and is let go of."""
     try:
-        os.stat(point)
+        os.statvfs(point)
         lazily = False
     except OSError:
         lazily = True
     program = ["umount", *["-l"] * lazily] if os.getuid() == 0 else ["fusermount3", "-uz" if lazily else "-u"]
     done = subprocess.run([*program, os.fspath(point)], capture_output=True, text=True)
     if done.returncode:
-        raise click.ClickException(
+        raise Refused(
             f"{done.stderr.strip()}\nIf a server runs on it, stop that first (pg_ctl stop -D {point}), and try again."
         )
 
@@ -42,14 +42,14 @@ def main(path: Path, as_json: bool) -> None:
             end(point)
             data = source
     if not (data / "base").is_dir() and not (data / ASIDE).exists():
-        raise click.ClickException(f"{path} is neither mounted nor a data directory that was: correct the path")
+        raise Refused(f"{path} is neither mounted nor a data directory that was: correct the path")
     directory = os.open(data, os.O_RDONLY | os.O_DIRECTORY)
     fcntl.flock(directory, fcntl.LOCK_SH)  # the program has it until all is in its place
     os.close(directory)
     if (data / ASIDE).exists():
         subprocess.run([PROGRAM, data], check=False)
     if (data / ASIDE).exists():
-        raise click.ClickException(f"{data} is not recovered: mend what is said above, and try again")
+        raise Refused(f"{data} is not recovered: mend what is said above, and try again")
     if as_json:
         print_json({"data": str(data)})
     else:
