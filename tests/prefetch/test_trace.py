@@ -169,6 +169,9 @@ def test_the_version_gives_the_concurrency(files: tuple[Path, Path]) -> None:
     assert check(files, "--version", "17")[0] == 0
     assert check(files, "--version", "18")[0] == 1
     assert check(files, "--version", "19", "--concurrency", "10")[0] == 2
+    # A server takes 0 to 1000: with more there is no verdict.
+    for concurrency, status in (("1000", 1), ("1001", 2), ("3,1001", 2), ("10,", 2)):
+        assert check(files, "--concurrency", concurrency)[0] == status
     code, said = check(files, "--version", "14")
     assert code == 2
     assert "14 has no recovery prefetching" in said

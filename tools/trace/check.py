@@ -24,6 +24,8 @@ from tools.trace.picture import depths, draw
 from tools.trace.strace import StraceError, Trace, read_strace
 
 FIRST_MAJOR, LAST_MAJOR = 15, 18
+MOST_CONCURRENCY = 1000
+"""MAX_IO_CONCURRENCY of upstream's bufmgr.h."""
 
 
 def default_concurrency(major: int) -> int:
@@ -37,9 +39,14 @@ def default_concurrency(major: int) -> int:
 
 def concurrencies_of(_: click.Context, __: click.Parameter, text: str | None) -> tuple[int, ...] | None:
     """10, or 10,32: what it was first, and what it was set to later."""
-    if text is not None and not re.fullmatch(r"\d{1,4}(,\d{1,4})*", text):
-        raise click.BadParameter(f"{text!r} is no maintenance_io_concurrency, nor some with commas between")
-    return tuple(map(int, text.split(","))) if text else None
+    if text is None:
+        return None
+    found = tuple(map(int, text.split(","))) if re.fullmatch(r"\d{1,4}(,\d{1,4})*", text) else ()
+    if not found or max(found) > MOST_CONCURRENCY:
+        raise click.BadParameter(
+            f"{text!r} is no maintenance_io_concurrency (0 to {MOST_CONCURRENCY}), nor some with commas between"
+        )
+    return found
 
 
 @click.command(help=__doc__)
