@@ -402,6 +402,26 @@ def test_one_of_the_trailers_is_always_sound() -> None:
     cache.close()
 
 
+def test_a_torn_trailer_leaves_the_list_of_a_failed_sync() -> None:
+    """The next one, torn by a kill, is not over it: it alone says which blocks are not durable."""
+    sizes: dict[str, Any] = {"pages": 1600, "frames": 128, "slots": 0, "batch": 128}
+    disk = Disk(1600, 0)
+    cache = opened(disk, **sizes)
+    for block in range(80):
+        cache.write(block * BLOCK_PAGES, page(2))
+    disk.broken = fails_at(Operation("sync", File.STORE))
+    with pytest.raises(PgquernError):
+        cache.fsync()
+    cache.write(80 * BLOCK_PAGES, page(3))
+    disk.fails_as = Fault(lambda _number, sector: sector == 0)
+    disk.broken = lambda op: op.what == "write" and op.offset >= 1600 * PAGE_SIZE
+    with pytest.raises(PgquernError):
+        cache.fsync()
+    cache.close()
+    disk.broken = lambda _operation: False
+    stays_after_an_fsync(disk, opened(disk, **sizes), 2, **sizes)
+
+
 # ---- what cannot be written ----------------------------------------------------------------------
 
 
