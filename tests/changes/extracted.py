@@ -72,7 +72,7 @@ class Extracted:
         return ROOT / self.stem / "extracted" / change.rank
 
     def prepare(self, change: Change) -> tuple[Verdict | None, bytes]:
-        if source.blanked(Path(change.file).read_text()) == source.blanked(change.text()):
+        if source.blanked(Path(change.file).read_text()).split() == source.blanked(change.text()).split():
             return "equivalent", b""  # a comment
         before, after = (self.compile(change, text) for text in (Path(change.file).read_text(), change.text()))
         if not after:

@@ -27,7 +27,9 @@ EMULATED_compaction := compaction scanned_neon
 
 # Before all tests begin: make would start this folder, which takes long, last.
 test-python: $(if $(filter-out compaction,$(STEM)),,$(TRACED)/compaction $(SCANNED))
-test-python-compaction changes: $(TRACED)/compaction
+test-python-compaction: $(TRACED)/compaction
+# A change of this stem may be seen by these alone.
+changes: $(if $(filter-out compaction,$(STEM))$(filter quick,$(SIZE)),,$(TRACED)/compaction $(SCANNED))
 
 # The scans of `scalar`, of `avx2`, of `avx512` and of `neon` by themselves: scanned*.c. They include the kernel, so CHANGED, TRACED
 # and CROSS are as above.
@@ -51,4 +53,4 @@ $(TRACED)/moved_avx512.h: csrc/compaction/avx512vbmi2.c
 $(TRACED)/moved_avx512: tests/compaction/moved_avx512.c $(TRACED)/moved_avx512.h tests/compaction/scanned.h $(KERNEL_HEADERS) $(BUILD)/lib/libpgquern.a $(SETUP)/c.stamp
 	@gcc $(CHANGED:%=-w -I%) $(CFLAGS_KERNEL) -I$(TRACED) $(call isa_flags,csrc/compaction/avx512vbmi2.c) $< $(BUILD)/lib/libpgquern.a -o $@
 
-test-python-compaction changes: $(SCANNED)
+test-python-compaction: $(SCANNED)

@@ -188,6 +188,7 @@ static struct fuse_session *open_session(void)
         fuse_session_destroy(session);
         session = NULL;
     }
+    fuse_opt_free_args(&args);
     return session;
 }
 
@@ -220,6 +221,7 @@ static int serve(int data)
     failed = fuse_session_loop_mt(session, config);
     fuse_session_unmount(session);
     fuse_session_destroy(session);
+    fuse_loop_cfg_destroy(config);
     if (pages_stop() != 0) {
         say("%s: pages could not be written back, and are lost unless the server's log has them: mount it "
             "again",

@@ -23,8 +23,8 @@ from tools.pgquern.registry import GROUPS, Entry, entries
 
 HELP = """Verified kernels for PostgreSQL: look into files of your own, put a kernel of your own on trial, simulate.
 
-Files are read only. Exit status: 0 all is well, 1 something is wrong, 2 nothing could be done; a sentence says what to
-do. `pgquern COMMAND --help` says more.
+Files are read only, but for `mount`. Exit status: 0 all is well, 1 something is wrong, 2 nothing could be done; a
+sentence says what to do. `pgquern COMMAND --help` says more.
 """
 EPILOG = 'Completion: eval "$(_PGQUERN_COMPLETE=bash_source pgquern)" in ~/.bashrc; else zsh_source or fish_source.'
 

@@ -11,6 +11,7 @@ from typing import Any
 
 GROUPS = {
     "files": "Your own files",
+    "server": "Your own server, on a mount",
     "kernel": "Your own kernel",
     "simulations": "Simulations",
     "models": "Models, and what they follow",
