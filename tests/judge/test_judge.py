@@ -563,6 +563,14 @@ def test_an_error_of_the_keeper_is_not_the_candidates_fault() -> None:
         judge_run.of_native(judge_verdict.KEEPER, "ours: it crashes\n")
 
 
+def test_an_error_of_the_keeper_in_a_world_is_not_the_candidates_fault(tmp_path: Path) -> None:
+    program = tmp_path / "world"
+    program.write_text("#!/bin/sh\necho 'judge, an error of its own: no process (Success)' >&2\nexit 1\n")
+    program.chmod(0o755)
+    with pytest.raises(JudgeError, match="no process"):
+        judge_world.run(Candidate(KINDS["rangelock"], Path("their.c"), tmp_path), program, 1)
+
+
 def test_native_inputs_give_a_verdict() -> None:
     wrong = judge_run.of_native(1, "judge: it differs\nafter it (4 bytes) = 00000000\n").verdict
     assert wrong is not None

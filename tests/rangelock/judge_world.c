@@ -12,7 +12,7 @@
 
 #include <string.h>
 
-enum { MOST_THREADS = 6, BYTES = 12, ORDERS = 12, CALLS = 4, MOST_NS = 3000000 };
+enum { MOST_THREADS = WORLD_THREADS, FEW = 6, BYTES = 12, CALLS = 4, OLD = 14, MOST_NS = 3000000 };
 enum { GRANTS, LATE_GRANTS, REFUSALS, TIMEOUTS, GIVEN_BACK };
 const char *const world_counts[] = {"grants", "after_a_wait", "refusals", "timeouts", "given_back", NULL};
 const unsigned world_steps = 16;
@@ -34,7 +34,9 @@ typedef struct file {
     world *world;
     pgq_rangelock *lock;
     unsigned threads;
-    uint64_t arrivals, first; /* the first byte that is asked for: 0, or so that the last one is 2^63 - 2 */
+    uint64_t arrivals,
+        first;     /* the first byte that is asked for: 0, any, or so that the last one is 2^63 - 2 */
+    uint64_t unit; /* ranges are made of so many bytes */
     worker workers[MOST_THREADS];
     int readers[BYTES], writers[BYTES];
 } file;
@@ -43,8 +45,8 @@ static void choose_range(file *f, worker *w)
 {
     uint64_t from = world_below(f->world, BYTES);
 
-    w->lo = f->first + from;
-    w->hi = w->lo + 1 + world_below(f->world, BYTES - from);
+    w->lo = f->first + f->unit * from;
+    w->hi = w->lo + f->unit * (1 + world_below(f->world, BYTES - from));
     w->exclusive = world_one_in(f->world, 2);
     w->limit = world_one_in(f->world, 4)   ? 0
                : world_one_in(f->world, 3) ? 1 + world_below(f->world, MOST_NS)
@@ -232,7 +234,7 @@ static void direct(file *f)
 {
     worker *w;
 
-    for (int i = 0; i < ORDERS && !f->world->violated; i++) {
+    for (unsigned i = 0; i < 6 + 2 * f->threads && !f->world->violated; i++) {
         w = some_worker(f, world_one_in(f->world, 3) ? HELD : IDLE);
         if (w == NULL)
             continue;
@@ -264,14 +266,17 @@ static void act(void *argument, unsigned number)
 
 static void use(file *f, const worker *w)
 {
-    for (uint64_t i = w->lo; i < w->hi; i++) {
-        if (f->writers[i - f->first] > 0 || (w->exclusive && f->readers[i - f->first] > 0))
-            world_violation(f->world, "byte %llu is held against its holder", (unsigned long long)i);
-        *(w->exclusive ? &f->writers[i - f->first] : &f->readers[i - f->first]) += 1;
+    uint64_t from = (w->lo - f->first) / f->unit, to = (w->hi - f->first) / f->unit;
+
+    for (uint64_t i = from; i < to; i++) {
+        if (f->writers[i] > 0 || (w->exclusive && f->readers[i] > 0))
+            world_violation(f->world, "byte %llu is held against its holder",
+                            (unsigned long long)(f->first + f->unit * i));
+        *(w->exclusive ? &f->writers[i] : &f->readers[i]) += 1;
     }
     world_yield();
-    for (uint64_t i = w->lo; i < w->hi; i++)
-        *(w->exclusive ? &f->writers[i - f->first] : &f->readers[i - f->first]) -= 1;
+    for (uint64_t i = from; i < to; i++)
+        *(w->exclusive ? &f->writers[i] : &f->readers[i]) -= 1;
 }
 
 static void call_at_will(void *argument, unsigned number)
@@ -290,6 +295,18 @@ static void call_at_will(void *argument, unsigned number)
     }
 }
 
+/* What a lock counts: who is alone comes and goes, so many times. */
+static void grow_old(file *f)
+{
+    for (uint64_t i = UINT64_C(1) << world_below(f->world, OLD + 1); i > 0 && !f->world->violated; i--) {
+        pgq_rangelock_hold *hold = &f->workers[i % MOST_THREADS].hold;
+
+        if (pgq_rangelock_try(f->lock, hold, i, 1, PGQ_RANGELOCK_EXCLUSIVE).code != PGQ_OK ||
+            pgq_rangelock_unlock(f->lock, hold).code != PGQ_OK)
+            world_violation(f->world, "who was alone did not get a range, or could not release it");
+    }
+}
+
 /* ---- the world's calls ----------------------------------------------------------------------------------------------- */
 
 void *world_begin(world *w)
@@ -299,6 +316,8 @@ void *world_begin(world *w)
     if (f == NULL || pgq_rangelock_create(-1, &f->lock).code != PGQ_OK)
         abort();
     f->world = w;
+    if (world_one_in(w, 16))
+        grow_old(f);
     return f;
 }
 
@@ -306,8 +325,12 @@ void world_step(void *row, world *w, unsigned step)
 {
     file *f = row;
 
-    f->first = world_one_in(w, 3) ? (uint64_t)INT64_MAX - BYTES : 0;
-    f->threads = 3 + (unsigned)world_below(w, MOST_THREADS - 2);
+    f->unit = world_one_in(w, 2) ? 1 : UINT64_C(1) << world_below(w, 59);
+    uint64_t last = (uint64_t)INT64_MAX - BYTES * f->unit;
+    f->first = world_one_in(w, 3)   ? last
+               : world_one_in(w, 2) ? world_below(w, last) >> world_below(w, 63)
+                                    : 0;
+    f->threads = 3 + (unsigned)world_below(w, (world_one_in(w, 4) ? MOST_THREADS : FEW) - 2);
     world_says(w, "  %u threads, %s", f->threads, step % 2 == 0 ? "the first directs" : "all at will");
     world_run_threads(w, f->threads, step % 2 == 0 ? act : call_at_will, f);
 }

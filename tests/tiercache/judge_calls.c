@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { MOST_ENTRIES = 24, CALLS_OF_ONE = 400 };
+enum { FEW_ENTRIES = 24, MOST_ENTRIES = 600, CALLS_OF_ONE = 400 };
 extern const policy_calls pgq_judge_calls;
 static unsigned long hits, evicted, pinned, doomed, none;
 
@@ -80,14 +80,18 @@ static void disturb(inputs *in, policy *p, bool there[])
 int main(int argc, char *argv[])
 {
     inputs in = {argc > 2 ? strtoull(argv[1], NULL, 10) * 2 + 1 : 1, NULL, -1, -1};
-    uint64_t wanted = argc > 2 ? strtoull(argv[2], NULL, 10) : 1000, done = 0;
+    uint64_t wanted = argc > 2 ? strtoull(argv[2], NULL, 10) : 1000, calls = wanted / 4, done = 0;
 
-    for (policy p; done < wanted; done += CALLS_OF_ONE, pgq_tiercache_policy_free(&p)) {
-        bool there[MOST_ENTRIES] = {false};
+    /* The first one lives long; some have many entries, and time to fill them. */
+    for (policy p; done < wanted; done += calls, calls = 0, pgq_tiercache_policy_free(&p)) {
+        bool there[MOST_ENTRIES] = {false}, many = calls == 0 && one_in(&in, 64);
 
-        if (!pgq_tiercache_policy_make(&p, &pgq_judge_calls, 1 + (uint32_t)below(&in, MOST_ENTRIES)))
+        if (calls == 0)
+            calls = many ? 10 * CALLS_OF_ONE : CALLS_OF_ONE;
+        if (!pgq_tiercache_policy_make(&p, &pgq_judge_calls,
+                                       1 + (uint32_t)below(&in, many ? MOST_ENTRIES : FEW_ENTRIES)))
             return JUDGE_BROKEN;
-        for (int i = 0; i < CALLS_OF_ONE; i++)
+        for (uint64_t i = 0; i < calls; i++)
             if (one_in(&in, 3))
                 disturb(&in, &p, there);
             else

@@ -239,7 +239,8 @@ int main(int argc, char *argv[])
 
         need(argc < 8, "host: the place of the shared memory is taken\n");
         words[argc + 1] = NULL;
-        execve("/proc/self/exe", words, environ);
+        /* By its name: /proc shows the processes of another namespace. */
+        execve((const char *)getauxval(AT_EXECFN), words, environ);
         need(false, "host: the place of the shared memory is taken\n");
     }
 #ifdef __x86_64__

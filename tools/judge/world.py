@@ -37,6 +37,8 @@ ALONE = re.compile(
 )
 """Calls by which threads wait or meet, of which the world has no double."""
 VIOLATION = re.compile(r"^violation with SEED=(\d+): (.*)$", re.MULTILINE)
+OWN = re.compile(r"^judge, an error of its own: .*$", re.MULTILINE)
+"""How tools/judge/cage.c says that it could not do its own work; a candidate can write nothing."""
 HISTORY = re.compile(r"^(?:step \d+|  \S.*)$", re.MULTILINE)
 RACE = re.compile(r"^(?:SUMMARY: (ThreadSanitizer: .*)|(wrong answer: .*))$", re.MULTILINE)
 SAID = {"no thread can go on": "it waits for ever: no thread can go on"}
@@ -129,6 +131,8 @@ def run(candidate: Candidate, program: Path, seed: int) -> Found:
     if code == 0 and counts:
         most = sorted(counts.items(), key=lambda count: -count[1])[:SHOWN]
         return Found(f"{runs} seeds: {words(dict(most))}")
+    if own := OWN.search(text):
+        raise JudgeError(f"The world ended: {own[0]}")
     why, said = "", VIOLATION.findall(text)
     if said:
         seed_of, message = said[-1]
