@@ -90,9 +90,9 @@ def markdown(found: Sequence[Result]) -> str:
         f"# Figures: {environment.cpu()}",
         "",
         "Made by `make bench ONLY=figures`; the values of all configurations are in the JSON file beside this one. "
-        "A floor is a regression bound: it is broken where the whole interval is worse than the bound. A target is what "
-        "we aim at: it holds where the unfavourable end of the interval does; `reached` is the median's share of the bound in the "
-        "worst configuration. Where bare memory moves miss a target, they are the target.",
+        "A floor is a regression bound: it is broken where the whole interval is worse than the bound. A target is "
+        "what we aim at: it holds where the unfavourable end of the interval does; `reached` is the median's share "
+        "of the bound in the worst configuration. Where bare memory moves miss a target, they are the target.",
         "",
     ]
     for stem in sorted({result.stem for result in found}):
