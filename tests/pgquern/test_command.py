@@ -577,7 +577,7 @@ def test_ctrl_c_while_modules_are_imported_is_told_by_the_signal_alone(installed
     theirs = "import pgquern.__main__ as m; m.CLONE = m.Path('/nowhere'); m.main()"
     ours = "import runpy; runpy.run_module('tools.pgquern', run_name='__main__', alter_sys=True)"
     code = f"import sys; sys.path.insert(0, '{tmp_path}'); {theirs if installed else ours}"
-    words = ["env", "--block-signal=INT", sys.executable, "-c", code]
+    words = ["env", "--default-signal=INT", "--block-signal=INT", sys.executable, "-c", code]
     process = subprocess.Popen(words, cwd=TOP, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     assert process.stdout
     assert process.stdout.readline() == "now\n"

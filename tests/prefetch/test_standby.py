@@ -159,7 +159,7 @@ def test_a_stopped_standby_is_recorded_and_conforms(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("build", "conf", "words", "says"),
     [
-        (DEBIAN, "", (), "does not say where its primary is: give PRIMARY=connection"),
+        (DEBIAN, "", (), "does not say where its primary is: give --primary connection"),
         (DEBIAN, "primary_conninfo = 'host=/no user=postgres'\n", (), "The primary does not answer"),
         (DEBIAN, "", ("--primary", "host=/no user=postgres"), "The primary does not answer"),
         (EMBEDDED[18], "", (), "pg_waldump, which lists what a standby has replayed: install it"),
