@@ -22,7 +22,8 @@ STRICT = "ci"
 """The job that may not skip anything else: set-up installs all else."""
 MAY_SKIP = (
     "this CPU", "address space", "Apalache", "CBMC", "toolchain", "io_uring", "O_DIRECT", "this file system", "ptrace",
-    "sparse file", "RLIMIT_AS", "Snakemake", "seccomp", "no other Python", "/dev/fuse", "refuses mounts", "libfuse3-dev",
+    "sparse file", "RLIMIT_AS", "Snakemake", "seccomp", "no other Python", "/dev/fuse", "refuses mounts",
+    "libfuse3-dev",
 )  # fmt: skip
 """Words of the reasons for which it may."""
 
