@@ -41,7 +41,7 @@ settings.register_profile("whole", max_examples=1000, derandomize=True, database
 settings.register_profile("brief", max_examples=125, derandomize=True, database=None, **common)
 settings.register_profile("quick", max_examples=50, derandomize=True, database=None, **common)
 settings.register_profile("asan", max_examples=40, derandomize=True, database=None, **common)
-settings.register_profile("cross", max_examples=3, derandomize=True, database=None, **common)
+settings.register_profile("cross", max_examples=10, derandomize=True, database=None, **common)
 settings.register_profile("deep", max_examples=20_000, **common)
 settings.load_profile(PROFILE)
 
