@@ -77,7 +77,7 @@ class Trial:
     name: str = ""
     """Only those whose names begin so."""
     quick: bool = False
-    """One that is told by a test that any CPU can run."""
+    """One that is told by a test of the kernels, which any CPU can run and which ends soon."""
     settings: str = ""
     """Flags of compilers, which decide as well."""
 
@@ -86,7 +86,7 @@ class Trial:
         which, parts = self.part
         order = sorted(self.row.changes(), key=lambda change: (change.rank, change.name))
         if self.quick:
-            able = [change for change in order if all("::" in killer for killer in change.killers)]
+            able = [change for change in order if all("/test_kernels" in killer for killer in change.killers)]
             return [change for change in able if re.fullmatch(r"csrc/\w+/[a-z_]+\.c", change.file)][:1]
         return [change for change in order if change.name.startswith(self.name)][which::parts]
 
