@@ -99,7 +99,7 @@ def test_each_candidate_gets_its_verdict(source: Path, words: list[str], verdict
     assert (told.returncode == 0) == (verdict == "PASS")
     page = Path("build/judge", f"{source.stem}.html").read_text()
     assert f">{verdict}</span>" in page
-    assert f"pgquern judge {source.parent.name} {source}" in page
+    assert f"pgquern judge {source.parent.name} {source.resolve()}" in page
     if found["told"] and found["told"]["breaks"]:
         assert "<mark>" in page
         folder = Path("build/judge", source.stem)
