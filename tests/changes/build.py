@@ -117,6 +117,8 @@ class Workshop:
     """By the change's name."""
     making: Lock = field(default_factory=Lock)
     """Held while what all changes share is made."""
+    controlling: Lock = field(default_factory=Lock)
+    """Held while the unchanged sources are linked and run, which several killers ask for at a time."""
 
     @property
     def root(self) -> Path:

@@ -4,6 +4,7 @@
 import os
 import subprocess
 import sys
+import zlib
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -54,7 +55,7 @@ class Tests:
         """The unchanged sources must pass these tests."""
         with self.controlling:
             if tuple(chosen) not in self.controls:
-                log = self.workshop.root / f"control-{len(self.controls)}.log"
+                log = self.workshop.root / f"control-{zlib.crc32(' '.join(chosen).encode()):08x}.log"
                 ended = nodes.run(chosen, UNCHANGED, log, WHOLE_CPU)
                 if ended.code not in (0, pytest.ExitCode.NO_TESTS_COLLECTED):
                     raise Broken(f"{' '.join(chosen)} fails unchanged:\n{ended.output[-3000:]}")
@@ -114,7 +115,6 @@ class World:
     workshop: Workshop
     seed: int = -1
     """Tried first, if there is one."""
-    controlling: Lock = field(default_factory=Lock)
 
     def tell(self, change: Change) -> tuple[str, str]:
         """Each seed's CPU time is limited by the world itself."""
@@ -128,7 +128,7 @@ class World:
         looks = [(source, self.seed, 1) for source in sources if source.stem == "world" and self.seed >= 0]
         for source, first, n in [*looks, *((source, 0, SEEDS // weight(source)) for source in sources)]:
             if self.run(source, folder, made, first, n):
-                with self.controlling:
+                with self.workshop.controlling:
                     if self.run(source, self.workshop.root / "world", {}, first, n):
                         raise Broken(f"{source} fails unchanged: make world STEM={self.workshop.stem}")
                 return f"{source.stem} {first}" if n == 1 else source.stem, ""
