@@ -42,9 +42,12 @@ from tools.common.relation_file import (
     fork,
     format_of,
     header_faults,
+    major_of,
     os_words,
     segment,
 )
+from tools.check_pages.catalog import BTREE_AM, HEAP_AM, Xact, catalog_of
+from tools.check_pages.tuples import Bounds
 from tools.look.refused import SIZE, index_kind, unfit
 
 CHUNK = 64 * 1024 * 1024
@@ -142,6 +145,27 @@ class Relation:
     @property
     def sound(self) -> bool:
         return not (self.wrong() or self.lacks_pages or self.too_long or self.bytes % self.block_size)
+
+
+@dataclass(frozen=True)
+class Rows:
+    """What is known of the rows of a relation file."""
+
+    table: str
+    """Its name, schema before it; empty if no catalog says it."""
+    am: int
+    bounds: Bounds
+
+
+def rows_of(path: Path, cluster: Cluster | None) -> Rows:
+    """By the files of the cluster's catalogs."""
+    words = major_of(path)
+    if not cluster or not words.isdigit():
+        return Rows("", 0, Bounds())
+    status = Xact(cluster.path).status
+    if not (found := catalog_of(path, cluster, int(words))) or not (row := found[1]):
+        return Rows("", 0, Bounds(cluster.ids, status=status))
+    return Rows(found[0].name(row), row.am, Bounds(cluster.ids, row.relfrozenxid, row.relminmxid, row.natts, status))
 
 
 def any_bytes(path: Path) -> bool:
