@@ -17,7 +17,7 @@ import pytest
 from pgquern.tornpage import checksums
 
 from tests.postgres.server import EMBEDDED, Server
-from tools.check_pages.__main__ import rows_of
+from tools.check_pages.relation import rows_of
 from tools.check_pages.tuples import faults, line_pointers, tuple_at
 from tools.common.relation_file import cluster_of
 
@@ -89,8 +89,8 @@ def damage(page: bytearray, rng: Random) -> None:
         page[off + 18 + rng.randrange(4)] ^= 1 << rng.randrange(8)
 
 
-def amcheck_gives_up(page: bytes) -> bool:
-    """It asks pg_multixact for the members of any xmax that may be a MultiXact with an update, and stops with an error."""
+def amcheck_gives_up(page: bytearray) -> bool:
+    """It asks pg_multixact for the members of any xmax that may be a MultiXact, and stops with an error."""
     return any(
         tuple_at(page, off, length).unknown_updater
         for off, flags, length in line_pointers(page)

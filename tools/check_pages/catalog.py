@@ -3,7 +3,7 @@
 
 Upstream: src/include/catalog/pg_class.h (the fixed fields), src/backend/utils/cache/relmapper.c (RelMapFile),
 src/include/access/htup_details.h. No server runs: the files are read as they are on the disk. A server that does run
-may have newer rows in its memory; their relfrozenxid is the same or newer, so nothing is taken for damage because of it.
+may have newer rows in its memory; their relfrozenxid is the same or newer, so nothing is taken for damage by that.
 """
 
 import re
@@ -79,9 +79,9 @@ def _rows(path: Path, xact: Xact) -> Iterator[bytes]:
                 continue
             xmin, xmax = struct.unpack_from("<II", page, off)
             infomask, hoff = struct.unpack_from("<HB", page, off + 20)
-            born = infomask & XMIN_COMMITTED or not infomask & XMIN_INVALID and xact.status(xmin) in (COMMITTED, None)
+            born = infomask & XMIN_COMMITTED or (not infomask & XMIN_INVALID and xact.status(xmin) in (COMMITTED, None))
             alive = infomask & (XMAX_INVALID | XMAX_LOCK_ONLY | XMAX_IS_MULTI) or not xmax
-            alive = alive or not infomask & XMAX_COMMITTED and xact.status(xmax) != COMMITTED
+            alive = alive or (not infomask & XMAX_COMMITTED and xact.status(xmax) != COMMITTED)
             if born and alive:
                 yield page[off + hoff : off + length]
 
@@ -145,7 +145,7 @@ def _catalog(folder: Path, cluster: Cluster, major: int) -> Catalog:
 
 
 def catalog_of(path: Path, cluster: Cluster, major: int) -> tuple[Catalog, Row | None] | None:
-    """The catalog of the database that a relation's file belongs to, and its row, if it has one; None: none is there."""
+    """The catalog of the database that a relation's file belongs to, and its row, if it has one."""
     folder, found = path.parent, re.match(r"\d+", path.name)
     if folder.name == "global":
         folder = cluster.path / "base" / "1"

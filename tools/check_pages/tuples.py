@@ -1,15 +1,16 @@
 # SPDX-License-Identifier: PostgreSQL
 """What is wrong with the rows of a heap page, as verify_heapam of amcheck would say it, without a server.
 
-Upstream: contrib/amcheck/verify_heapam.c (verify_heapam, check_tuple_header, check_tuple_visibility), as of 18. It looks
-at the line pointers, the tuples' headers, and the HOT chains of one page; not at the values of columns, nor at TOAST.
-Beyond it: a tuple of more columns than any table has, a t_ctid that points to line pointer 0, and two tuples that
+Upstream: contrib/amcheck/verify_heapam.c (verify_heapam, check_tuple_header, check_tuple_visibility), as of 18. Looked
+at are the line pointers, the tuples' headers, and the HOT chains of one page; not columns' values, nor TOAST. Beyond
+it: a tuple of more columns than any table has, a t_ctid that points to line pointer 0, and two tuples that
 share bytes.
 """
 
 import struct
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from itertools import pairwise
 
 from ref.page import BLCKSZ, LP_DEAD, LP_NORMAL, LP_REDIRECT, LP_UNUSED
 from ref.xid import XID
@@ -32,11 +33,14 @@ NATTS, HOT_UPDATED, ONLY_TUPLE = 0x07FF, 0x4000, 0x8000
 FIRST_NORMAL = 3
 
 
+NO_IDS = Ids()
+
+
 @dataclass(frozen=True)
 class Bounds:
     """The ids that rows may have: of the cluster, and of the table; 0: not known."""
 
-    ids: Ids = Ids()
+    ids: Ids = NO_IDS
     relfrozenxid: int = 0
     relminmxid: int = 0
     natts: int = 0
@@ -115,13 +119,13 @@ class Tuple:
         return bool(self.infomask & XMAX_IS_MULTI) and not self.infomask & XMAX_INVALID and not self.locked_only
 
 
-def tuple_at(page: bytes, off: int, length: int) -> Tuple:
+def tuple_at(page: bytes | bytearray, off: int, length: int) -> Tuple:
     """HeapTupleHeaderData, little-endian."""
     xmin, xmax, _, high, low, offset, infomask2, infomask, hoff = struct.unpack_from("<IIIHHHHHB", page, off)
     return Tuple(length, xmin, xmax, high << 16 | low, offset, infomask2, infomask, hoff)
 
 
-def line_pointers(page: bytes) -> list[tuple[int, int, int]]:
+def line_pointers(page: bytes | bytearray) -> list[tuple[int, int, int]]:
     """lp_off, lp_flags and lp_len of each, as far as pd_lower says that there are some."""
     n = (min(int.from_bytes(page[12:14], "little"), BLCKSZ) - 24) // 4
     return [(word & 0x7FFF, word >> 15 & 3, word >> 17) for word in struct.unpack_from(f"<{max(n, 0)}I", page, 24)]
@@ -167,7 +171,7 @@ def _storage(off: int, length: int) -> str:
 
 def _shared(lines: list[tuple[int, int, int]]) -> Iterator[tuple[int, str]]:
     stored = sorted((off, number, length) for number, (off, flags, length) in enumerate(lines, 1) if flags and length)
-    for (off, number, length), (after, other, _) in zip(stored, stored[1:], strict=False):
+    for (off, number, length), (after, other, _) in pairwise(stored):
         if off + (length + 7 & ~7) > after:
             yield max(number, other), f"its tuple shares bytes with that of line pointer {min(number, other)}"
 
@@ -236,6 +240,6 @@ def _chains(
         if one.hot_updated and not then.heap_only:
             yield number, f"its update was HOT, but made tuple {after}, which is not heap-only"
     for number, one in tuples.items():
-        committed = one.infomask & XMIN_COMMITTED or not one.xmin_invalid and bounds.status(one.xmin) == COMMITTED
+        committed = one.infomask & XMIN_COMMITTED or (not one.xmin_invalid and bounds.status(one.xmin) == COMMITTED)
         if one.heap_only and committed and number not in predecessor and number not in may_be_next:
             yield number, "heap-only, but no other tuple or redirect points to it"

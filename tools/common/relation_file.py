@@ -22,8 +22,8 @@ CONTROLS = {960: "9.6", 1002: "10", 1100: "11", 1201: "12", 1300: "13 to 16", 17
 """The versions of pg_control that are known: those have the checksums' version at one place, and a CRC-32C."""
 FULL_XIDS = 1201
 """The first version whose next XID is a FullTransactionId."""
-SHUT_DOWN = (1, 2)
-"""DBState: DB_SHUTDOWNED, DB_SHUTDOWNED_IN_RECOVERY."""
+SHUT_DOWN = 1
+"""DBState: DB_SHUTDOWNED. (A standby's pages may be newer than its last restartpoint.)"""
 AGAIN = 10
 """How often a pg_control that seems damaged is read."""
 BLOCKS = 2**32 - 1
@@ -135,7 +135,7 @@ def _ids(control: bytes) -> Ids:
     (state,) = struct.unpack_from("<I", control, 16)
     (checkpoint,) = struct.unpack_from("<Q", control, 32)
     next_xid, _, next_multi, _, oldest_xid, _, oldest_multi = struct.unpack_from("<Q6I", control, 64)
-    return Ids(state in SHUT_DOWN, checkpoint, next_xid & 0xFFFFFFFF, oldest_xid, next_multi, oldest_multi)
+    return Ids(state == SHUT_DOWN, checkpoint, next_xid & 0xFFFFFFFF, oldest_xid, next_multi, oldest_multi)
 
 
 def control_fault(control: bytes) -> str:
