@@ -278,7 +278,7 @@ def test_what_the_kernels_refuse_is_found(tmp_path: Path, name: str, checksums: 
         ((item(0, length=0),), "line pointer 1: a tuple of 0 bytes"),
         ((item(8160), item(3, 2, 0)), "line pointer 2: a redirect to line pointer 3, of 2"),
         ((item(0, 2, 0),), "line pointer 1: a redirect to line pointer 0"),
-        ((item(8160), item(8128, length=24), item(1, 2, 0), item(3, 2, 0), item(0, 3, 0), 0, item(8160, 0)), ""),
+        ((item(8160), item(8128, length=24), item(0, 3, 0), 0, item(8160, 0)), ""),
     ],
 )
 def test_line_pointers_that_no_server_writes(tmp_path: Path, words: tuple[int, ...], says: str) -> None:

@@ -149,11 +149,11 @@ def choose_block_size(path: Path, head: bytes, cluster: Cluster | None, asked: i
 
 def rows_of(path: Path, cluster: Cluster | None) -> Rows:
     """By the files of the cluster's catalogs."""
-    words = major_of(path)
-    if not cluster or not words.isdigit():
+    if not cluster:
         return Rows()
-    status = Xact(cluster.path).status
-    if not (found := catalog_of(path, cluster, int(words))) or not (row := found[1]):
+    major, status = major_of(path), Xact(cluster.path).status
+    found = catalog_of(path, cluster, int(major)) if major.isdigit() else None
+    if not found or not (row := found[1]):
         return Rows(bounds=Bounds(cluster.ids, status=status))
     return Rows(found[0].name(row), row.am, Bounds(cluster.ids, row.relfrozenxid, row.relminmxid, row.natts, status))
 
@@ -267,9 +267,9 @@ def said_of(page: bytes, block: int, relation: Relation) -> list[str]:
         array = np.frombuffer(page, np.uint8).reshape(1, -1)
         refused = why_refused(array).get(0, "")
         others += [refused] * (refused not in header)
-        others += [f"line pointer {number}: {words}" for number, words in faults(page, block, relation.rows.bounds)]
         if not relation.checksums and (other := block_of_rows(page)) not in (None, block):
             others.append(f"its rows say that they are of block {other}")
+        others += [f"line pointer {number}: {words}" for number, words in faults(page, block, relation.rows.bounds)]
     elif relation.kind:
         others += index_pages.faults(page, relation.kind)
     return [", ".join(filter(None, header)), *filter(None, others)]

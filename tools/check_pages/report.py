@@ -19,8 +19,8 @@ DAMAGED_ROWS = (
     "A server takes a page whose rows are damaged as it is, so zero_damaged_pages does not help: a query gives wrong"
     " rows or none, VACUUM fails, and the server may crash. Keep a copy of the file. Restore the table from a backup,"
     " or copy what can be read of it (COPY, block by block, with WHERE ctid) into a new one. verify_heapam of amcheck"
-    " (14 and later) looks at the values of columns, too. Where no catalog says that the table is a heap, its pages may be"
-    " those of another access method (pg_class.relam)."
+    " (14 and later) looks at the values of columns, too. Where no catalog says that the table is a heap, its pages may"
+    " be those of another access method (pg_class.relam)."
 )
 WORDS = {
     Verdict.NEW: "new (all zero)",
@@ -86,7 +86,7 @@ def says_cluster(cluster: Cluster | None) -> str:
             "no pg_control was found in the folders above: the pages themselves say their size, and are judged as those"
             " of a cluster with checksums"
         )
-    checksums = "pages have checksums" if cluster.checksums else "CHECKSUMS ARE OFF: only headers are checked"
+    checksums = "pages have checksums" if cluster.checksums else "CHECKSUMS ARE OFF: only the rest is checked"
     return f"pg_control of {cluster.path}: {cluster.block_size} bytes a page, {checksums}"
 
 

@@ -132,7 +132,7 @@ def line_pointers(page: bytes | bytearray) -> list[tuple[int, int, int]]:
 
 
 def faults(page: bytes, block: int, bounds: Bounds) -> list[tuple[int, str]]:
-    """All that is wrong: the number of a line pointer, from 1, and the words; in the order of the line pointers."""
+    """All that is wrong: the number of a line pointer, from 1, and the words; first the tuples that share bytes."""
     lines = line_pointers(page)
     found, tuples, successor = list[tuple[int, str]](), dict[int, Tuple](), dict[int, int]()
     for number, (off, flags, length) in enumerate(lines, 1):
@@ -149,9 +149,8 @@ def faults(page: bytes, block: int, bounds: Bounds) -> list[tuple[int, str]]:
             if one.block == block and one.offset != number and 1 <= one.offset <= len(lines):
                 successor[number] = one.offset
             found += [(number, words) for words in _tuple(one, bounds)]
-    found += _shared(lines)
     found += _chains(lines, tuples, successor, bounds)
-    return sorted(found, key=lambda fault: fault[0])
+    return [*_shared(lines), *sorted(found, key=lambda fault: fault[0])]
 
 
 def _redirect(off: int, lines: list[tuple[int, int, int]]) -> str:
