@@ -23,7 +23,7 @@ from rich.console import Console
 
 from tools.check_pages import folder
 from tools.check_pages.relation import CannotCheck, Relation, Verdict, read
-from tools.check_pages.report import WORDS, advised, counted, end_of, faults, says_cluster, summary
+from tools.check_pages.report import WORDS, advised, counted, counts_of, end_of, faults, says_cluster, summary
 from tools.common import picture
 from tools.common.answer import json_option, print_json
 from tools.common.relation_file import BLOCK_SIZES, fork
@@ -43,18 +43,18 @@ MARKS = {
 COLOURS = ("#e6e8ee", "#5aa469", "#c9a0dc", "#e0a030", "#c8322b")
 
 
-def grid(relation: Relation, cells: int) -> tuple[list[int], int]:
+def grid(relation: Relation, cells: int) -> tuple[list[Verdict], int]:
     """The worst verdict of each cell, and how many pages a cell stands for."""
     pages = len(relation.verdicts)
     each = max(1, -(-pages // cells))
-    worst = [max(relation.verdicts[at : at + each]) for at in range(0, pages, each)]
-    return worst, each
+    worst = np.maximum.reduceat(relation.verdicts, range(0, pages, each)) if pages else relation.verdicts
+    return [Verdict(verdict) for verdict in worst], each
 
 
 def show(relation: Relation, console: Console) -> None:
     """The verdict, the picture in the terminal, and the list of what is wrong."""
     size, pages, first = relation.block_size, len(relation.verdicts), relation.first_block
-    console.print(f"{relation.path}: {pages:,} pages of {size} bytes: {counted(relation.verdicts)}")
+    console.print(f"{relation.path}: {pages:,} pages of {size} bytes: {counted(counts_of(relation.verdicts))}")
     if relation.rows.table:
         console.print(f"this is {relation.rows.table}")
     blocks = f", blocks {first} to {first + pages - 1}" if pages else ""
@@ -63,7 +63,7 @@ def show(relation: Relation, console: Console) -> None:
         console.print(f"this is {words}")
     cells, each = grid(relation, CELLS)
     for at in range(0, len(cells), 72):
-        console.print("".join(MARKS[Verdict(verdict)] for verdict in cells[at : at + 72]), markup=True)
+        console.print("".join(MARKS[verdict] for verdict in cells[at : at + 72]), markup=True)
     if each > 1:
         console.print(f"a mark stands for {each} pages and shows the worst of them")
     for i, why in faults(relation, LISTED):

@@ -5,14 +5,14 @@ import os
 import re
 from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from rich.console import Console
 
 from tools.check_pages.relation import CannotCheck, Verdict, read
-from tools.check_pages.report import advised, counted, summary
+from tools.check_pages.report import advised, counted, counts_of, summary
 from tools.common import progress
 from tools.common.answer import print_json
 
@@ -36,8 +36,8 @@ class Checked:
 
     path: Path
     table: str = ""
-    counts: bytes = b""
-    """A Verdict for each page."""
+    counts: dict[Verdict, int] = field(default_factory=dict)
+    """How many pages have which verdict."""
     error: str = ""
     """Why it could not be checked."""
     wrong: dict[str, Any] | None = None
@@ -54,7 +54,7 @@ def checked(path: Path) -> Checked:
         return Checked(path, error=str(error) if path.exists() else "")
     wrong = None if relation.sound else summary(relation)
     advice = () if relation.sound else tuple(advised(relation))
-    return Checked(path, relation.rows.table, bytes(relation.verdicts), wrong=wrong, advice=advice)
+    return Checked(path, relation.rows.table, counts_of(relation.verdicts), wrong=wrong, advice=advice)
 
 
 def _all(paths: list[Path], console: Console) -> Iterator[Checked]:
@@ -69,7 +69,8 @@ def check(top: Path, console: Console, *, as_json: bool) -> int:
     """Print the verdict, then what is wrong with which table. Returns the exit status."""
     results = list(_all(files(top), progress.console(stderr=True)))
     wrong, errors = [one for one in results if one.wrong], [one for one in results if one.error]
-    pages = b"".join(one.counts for one in results)
+    counts = {verdict: sum(one.counts.get(verdict, 0) for one in results) for verdict in Verdict}
+    pages = sum(counts.values())
     status = 1 if wrong else 2 if errors else 0
     if as_json:
         print_json(
@@ -77,8 +78,8 @@ def check(top: Path, console: Console, *, as_json: bool) -> int:
                 "folder": str(top),
                 "sound": not (wrong or errors),
                 "files": len(results),
-                "pages": len(pages),
-                **{f"pages_{verdict.name.lower()}": pages.count(verdict) for verdict in Verdict},
+                "pages": pages,
+                **{f"pages_{verdict.name.lower()}": counts[verdict] for verdict in Verdict},
                 "wrong": [one.wrong for one in wrong],
                 "errors": [{"file": str(one.path), "error": one.error} for one in errors],
             }
@@ -86,7 +87,7 @@ def check(top: Path, console: Console, *, as_json: bool) -> int:
         return status
     verdict = f"{len(wrong):,} of {len(results):,} files are damaged" if wrong else f"{len(results):,} files are sound"
     verdict += f", {len(errors):,} could not be checked" if errors else ""
-    console.print(f"{top}: {verdict}; {len(pages):,} pages: {counted(pages)}")
+    console.print(f"{top}: {verdict}; {pages:,} pages: {counted(counts)}")
     for one in wrong[:LISTED]:
         assert one.wrong
         console.print(f"  {one.table or one.path.name}: {counted(one.counts)}")

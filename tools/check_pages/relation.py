@@ -11,8 +11,9 @@ from pathlib import Path
 import click
 import numpy as np
 import pgquern.tornpage
+from numpy.typing import NDArray
 from pgquern.compaction import TupleBounds, suspect_tuples
-from pgquern.tornpage import verdicts
+from pgquern.tornpage import verdicts as check_all
 
 from ref.page import LP_NORMAL
 from tools.check_pages import index_pages
@@ -94,12 +95,13 @@ class Relation:
     """"heap", one of index_pages.KINDS, or empty: only the pages' headers are known."""
     rows: Rows
     checksums: bool
-    verdicts: bytearray
+    verdicts: NDArray[np.uint8]
     """Of each page, a Verdict."""
 
     def wrong(self) -> list[int]:
         """Indexes of the wrong pages."""
-        return [i for i, verdict in enumerate(self.verdicts) if verdict > Verdict.SOUND]
+        found: list[int] = np.flatnonzero(self.verdicts > Verdict.SOUND).tolist()
+        return found
 
     @property
     def segment_pages(self) -> int:
@@ -192,30 +194,34 @@ def read(path: Path, asked: int | None, *, checksums: bool = True) -> Relation:
     if first + path.stat().st_size // block_size > BLOCKS:
         raise CannotCheck(f"{path}: a relation has at most {BLOCKS:,} pages: none has this segment")
     kind, have = kind_of(path, head, block_size, rows.am), cluster.checksums if cluster else checksums
-    relation, seen, stored = Relation(path, 0, block_size, first, cluster, kind, rows, have, bytearray()), 0, False
+    relation = Relation(path, 0, block_size, first, cluster, kind, rows, have, np.zeros(0, np.uint8))
+    found, done, seen, stored = list[tuple[int, NDArray[np.uint8]]](), 0, 0, False
     try:
-        with path.open("rb") as file:
-            for content in chunks(file, CHUNK // block_size * block_size):
-                seen += len(content)
-                pages = content[: len(content) // block_size * block_size]
-                relation.verdicts.extend(verdicts_of(pages, first + len(relation.verdicts), relation))
+        with path.open("rb", buffering=0) as file:
+            for at, content in chunks(file, CHUNK // block_size * block_size, block_size):
+                page, pages = at // block_size, content[: len(content) // block_size * block_size]
+                found.append((page, verdicts_of(pages, first + page, relation)))
+                done, seen = page + len(found[-1][1]), at + len(content)
                 stored = stored or bool(np.frombuffer(pages, "<u2").reshape(-1, block_size // 2)[:, 4].any())
-        if not cluster and not stored and Verdict.CHECKSUM in relation.verdicts:
+        verdicts = np.zeros(seen // block_size, np.uint8)  # what is in holes is new
+        for page, those in found:
+            verdicts[page : page + len(those)] = those
+        relation = replace(relation, bytes=seen, verdicts=verdicts)
+        if not cluster and not stored and (verdicts == Verdict.CHECKSUM).any():
             raise CannotCheck(
                 f"{path}: no page has a checksum, and there is no pg_control in the folders above that says whether the"
                 " cluster was made without --data-checksums: check the file where it lies in its cluster (of a"
                 f" tablespace: by pg_tblspc), or give {option('NO_CHECKSUMS')}"
             )
-        return replace(relation, bytes=seen, verdicts=confirmed(relation))
+        return replace(relation, verdicts=confirmed(relation))
     except OSError as error:
-        raise CannotCheck(f"{path}: after block {first + len(relation.verdicts)}: {os_words(path, error)}") from error
+        raise CannotCheck(f"{path}: after block {first + done}: {os_words(path, error)}") from error
 
 
-def verdicts_of(pages: bytes, first: int, relation: Relation) -> bytearray:
+def verdicts_of(pages: bytes, first: int, relation: Relation) -> NDArray[np.uint8]:
     """Of pages from block `first` on. Without checksums a page that has only a wrong one is judged by the rest."""
     size = relation.block_size
-    found = bytearray(verdicts(pages, block_size=size, first_block=first).translate(OURS))
-    judged = np.frombuffer(found, np.uint8)
+    found = np.frombuffer(bytearray(check_all(pages, block_size=size, first_block=first).translate(OURS)), np.uint8)
     fields = np.frombuffer(pages, "<u2").reshape(-1, size // 2)
     doubted = (fields[:, 9] != size | 4) | (fields[:, 5] & ~np.uint16(7) != 0)
     if end := end_of_log(relation):
@@ -227,8 +233,8 @@ def verdicts_of(pages: bytes, first: int, relation: Relation) -> bytearray:
         doubted |= np.frombuffer(suspect, np.uint8) != 0
     elif relation.kind:
         doubted |= index_pages.suspect(fields, relation.kind)
-    looked = (judged == Verdict.SOUND) & doubted
-    looked |= (judged == Verdict.CHECKSUM) & (not relation.checksums)
+    looked = (found == Verdict.SOUND) & doubted
+    looked |= (found == Verdict.CHECKSUM) & (not relation.checksums)
     for i in np.flatnonzero(looked).tolist():
         page = pages[i * size : (i + 1) * size]
         header, *others = said_of(page, first + i, relation)
@@ -295,7 +301,7 @@ def right_block(page: bytes, relation: Relation) -> int | None:
     rows = block_of_rows(page) if relation.kind == "heap" else None
     nearby = range(first, first + pages) if pages <= FEW else ()
     right = [
-        n for n in ([rows] if rows is not None else nearby) if verdicts(page, block_size=size, first_block=n) == SOUND
+        n for n in ([rows] if rows is not None else nearby) if check_all(page, block_size=size, first_block=n) == SOUND
     ]
     return right[0] if len(right) == 1 else None
 
@@ -303,9 +309,9 @@ def right_block(page: bytes, relation: Relation) -> int | None:
 SOUND = bytes([pgquern.tornpage.Verdict.SOUND])
 
 
-def confirmed(relation: Relation) -> bytearray:
+def confirmed(relation: Relation) -> NDArray[np.uint8]:
     """The verdicts, after wrong pages were read again."""
-    found, size = bytearray(relation.verdicts), relation.block_size
+    found, size = relation.verdicts.copy(), relation.block_size
     with relation.path.open("rb", buffering=0) as file:
         for i in relation.wrong():
             for _ in range(AGAIN):
@@ -320,14 +326,14 @@ def other_segment(relation: Relation) -> int | None:
     """Which one it is by its checksums, if all are wrong for the one that its name says."""
     wrong, size = relation.wrong(), relation.block_size
     # One page alone fits to one of a thousand numbers too easily.
-    if len(wrong) < 2 or any(verdict not in (Verdict.CHECKSUM, Verdict.NEW) for verdict in relation.verdicts):
+    if len(wrong) < 2 or not np.isin(relation.verdicts, (Verdict.CHECKSUM, Verdict.NEW)).all():
         return None
     with relation.path.open("rb") as file:
         pages = [(i, os.pread(file.fileno(), size, i * size)) for i in wrong[:TRIED]]
     for number in range(min(SEGMENTS, BLOCKS // relation.segment_pages)):
         first = number * relation.segment_pages
         if all(
-            verdicts(page, block_size=size, first_block=first + i) == SOUND for i, page in pages if len(page) == size
+            check_all(page, block_size=size, first_block=first + i) == SOUND for i, page in pages if len(page) == size
         ):
             return number
     return None

@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: PostgreSQL
 """What is said of a relation file whose pages were checked."""
 
-from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
 from pgquern.tornpage import checksums
 
 from tools.check_pages.relation import Relation, Verdict, other_segment, right_block, said_of
@@ -32,9 +33,13 @@ WORDS = {
 FAULTS_A_PAGE = 5
 
 
-def counted(verdicts: bytes | bytearray) -> str:
+def counts_of(verdicts: NDArray[np.uint8]) -> dict[Verdict, int]:
     """How many pages have which verdict."""
-    counts = Counter(verdicts)
+    return {verdict: int(np.count_nonzero(verdicts == verdict)) for verdict in Verdict}
+
+
+def counted(counts: dict[Verdict, int]) -> str:
+    """The same in words."""
     return ", ".join(f"{counts[verdict]:,} {WORDS[verdict]}" for verdict in Verdict if counts[verdict]) or "none"
 
 
@@ -42,7 +47,8 @@ def end_of(relation: Relation) -> list[str]:
     """What can be said of the file's end: bytes of a broken page, a segment that is too short, zeroed pages."""
     size, pages = relation.block_size, len(relation.verdicts)
     rest = relation.bytes - pages * size
-    zeroed = next((n for n, verdict in enumerate(reversed(relation.verdicts)) if verdict != Verdict.NEW), pages)
+    filled = np.flatnonzero(relation.verdicts)
+    zeroed = pages - int(filled[-1]) - 1 if len(filled) else pages
     said = []
     if rest:
         said.append(
@@ -77,7 +83,7 @@ def advised(relation: Relation) -> list[str]:
     if (number := other_segment(relation)) is not None:
         name = f"16384.{number}" if number else "16384"
         return [f"What to do: the checksums are right for segment {number}: give the file such a name as {name}."]
-    return [NEXT] * (not relation.sound) + [DAMAGED_ROWS] * (Verdict.ROWS in relation.verdicts)
+    return [NEXT] * (not relation.sound) + [DAMAGED_ROWS] * (bool((relation.verdicts == Verdict.ROWS).any()))
 
 
 def says_cluster(cluster: Cluster | None) -> str:
@@ -100,7 +106,7 @@ def faults(relation: Relation, most: int | None = None) -> Iterator[tuple[int, s
 
 def summary(relation: Relation) -> dict[str, Any]:
     """All that is found, with every wrong page."""
-    counts, size, cluster = Counter(relation.verdicts), relation.block_size, relation.cluster
+    counts, size, cluster = counts_of(relation.verdicts), relation.block_size, relation.cluster
     return {
         "file": str(relation.path),
         "table": relation.rows.table,
