@@ -20,8 +20,7 @@ from tools.common.results import Result
 
 FOLDER = Path("bench/figures")
 LAYERS = (
-    "bench", "beside", "endtoend", "growth", "icount", "policies", "recovery", "simulation", "speed", "stack",
-    "vacuum", "workload",
+    "bench", "beside", "growth", "icount", "policies", "simulation", "stack", "workload",
 )  # fmt: skip
 
 
