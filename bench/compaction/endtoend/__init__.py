@@ -1,2 +1,0 @@
-# SPDX-License-Identifier: PostgreSQL
-"""Our kernels inside unmodified servers: how long recovery and VACUUM take."""
