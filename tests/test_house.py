@@ -39,8 +39,8 @@ MAY_IMPORT = {
     "tests": {"tests", "ref", "pgquern", "_pgquern", "tools", "spec.tools"},
     "bench": {"bench", "ref", "pgquern", "_pgquern", "tools"},
 }
-# Exceptions: what runs in real servers starts those of the tests; the test of a runner imports it. The report reads what
-# layers list and have recorded.
+# Exceptions: what runs in real servers starts those of the tests; the test of a runner imports it. The report reads
+# what layers list and have recorded.
 EXCEPTIONS = {
     "tools/trace/*.py": "tests.postgres",
     "tests/changes/*.py": "spec proofs",
