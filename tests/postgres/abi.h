@@ -128,6 +128,16 @@ static inline abi_varlena *abi_new_varlena(size_t size)
     return result;
 }
 
+static inline char *abi_cstring(const abi_varlena *datum)
+{
+    size_t size = abi_varlena_size(datum);
+    char *string = palloc(size + 1);
+
+    memcpy(string, datum->bytes, size);
+    string[size] = '\0';
+    return string;
+}
+
 /* ---- the head of the shared variables that assign OIDs and XIDs ---- */
 
 typedef struct abi_transam {
@@ -139,6 +149,7 @@ typedef struct abi_transam {
 
 /* ---- reports ---- */
 
+#define ABI_LOG 15
 #if PG_MAJOR >= 14
 #define ABI_ERROR 21
 #else
@@ -148,6 +159,7 @@ typedef struct abi_transam {
 #define ABI_SIX(c) (((c) - '0') & 0x3f)
 #define ABI_SQLSTATE(a, b, c, d, e)                                                                          \
     (ABI_SIX(a) + (ABI_SIX(b) << 6) + (ABI_SIX(c) << 12) + (ABI_SIX(d) << 18) + (ABI_SIX(e) << 24))
+#define ABI_DATA_CORRUPTED    ABI_SQLSTATE('X', 'X', '0', '0', '1')
 #define ABI_INVALID_PARAMETER ABI_SQLSTATE('2', '2', '0', '2', '3')
 
 bool errstart(int level, const char *domain);

@@ -62,7 +62,9 @@ SAME_FIELD(abi_transam, oidCount, transam, oidCount);
 SAME_FIELD(abi_transam, nextXid, transam, nextXid);
 SAME_FIELD(abi_transam, oldestXid, transam, oldestXid);
 
+SAME(ABI_LOG, LOG);
 SAME(ABI_ERROR, ERROR);
+SAME(ABI_DATA_CORRUPTED, ERRCODE_DATA_CORRUPTED);
 SAME(ABI_INVALID_PARAMETER, ERRCODE_INVALID_PARAMETER_VALUE);
 
 /* Signatures: taking an address with the wrong type is an error under -Werror. */

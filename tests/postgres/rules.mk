@@ -14,12 +14,13 @@ $(PG_EXT)/abi_check.o: tests/postgres/abi_check.c tests/postgres/abi.h $(SETUP)/
 	@mkdir -p $(@D)
 	@gcc -std=c11 -D_GNU_SOURCE -Wall -Wextra -Werror -Itests/postgres -DPG_MAJOR=$$(pg_config --version | sed 's/[^0-9]*\([0-9]*\).*/\1/') -isystem $$(pg_config --includedir-server) -c $< -o $@
 
-# An extension is one source in tests/*/extensions/.
+# An extension is one source in tests/*/extensions/. The kernels are linked in: a preload library that depends on another
+# file would need it where the server can read it.
 EXTENSION_SOURCES := $(wildcard tests/*/extensions/*.c)
 define extension
-$(PG_EXT)/%/$(notdir $(1:.c=.so)): $1 tests/postgres/abi.h $(PG_EXT)/abi_check.o
+$(PG_EXT)/%/$(notdir $(1:.c=.so)): $1 tests/postgres/abi.h $(BUILD)/lib/libpgquern.a $(PG_EXT)/abi_check.o
 	@mkdir -p $$(@D)
-	@gcc $(PG_CFLAGS) -DPG_MAJOR=$$* $$< -o $$@
+	@gcc $(PG_CFLAGS) -DPG_MAJOR=$$* $$< $(BUILD)/lib/libpgquern.a -o $$@
 endef
 $(foreach source,$(EXTENSION_SOURCES),$(eval $(call extension,$(source))))
 
