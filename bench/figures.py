@@ -20,7 +20,7 @@ from tools.common.results import Result
 
 FOLDER = Path("bench/figures")
 LAYERS = (
-    "bench", "growth", "icount", "policies", "simulation", "stack", "workload",
+    "bench", "beside", "growth", "icount", "policies", "simulation", "stack", "workload",
 )  # fmt: skip
 
 

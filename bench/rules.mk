@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: PostgreSQL
-# Benchmarks, one binary a stem: bench/STEM/*.cc, linked with the harness and with bench/STEM/*.c, which makes the inputs. All
-# variants are the library's, compiled with the same flags. Subfolders have their own rules.
+# Benchmarks, one binary a stem: bench/STEM/*.cc, linked with the harness and with bench/STEM/*.c, which makes the inputs. Python gets
+# the inputs from a shared library. All variants are the library's, compiled with the same flags. Subfolders have their own rules.
 BENCH       := $(BUILD)/bench
 BENCH_STEMS := $(filter $(or $(STEM),%),$(patsubst bench/%/goals.toml,%,$(wildcard bench/*/goals.toml)))
 BENCH_C     := $(filter-out %/icount.c bench/icount/%,$(wildcard bench/*/*.c))
@@ -25,12 +25,15 @@ define bench_stem
 $(BENCH)/$1/bench: $(BENCH)/harness.cc.o $(call bench_objects,$1,$(BENCH_CC)) $(call bench_objects,$1,$(BENCH_C)) $(BUILD)/lib/libpgquern.a
 	@echo '$(CFLAGS_KERNEL)' > $(BENCH)/flags.txt
 	@g++ $$^ -lbenchmark -lpthread -o $$@
+
+$(BENCH)/$1/inputs.so: $(call bench_objects,$1,$(BENCH_C))
+	@gcc -shared $$^ -o $$@
 endef
 $(foreach stem,$(patsubst bench/%/goals.toml,%,$(wildcard bench/*/goals.toml)),$(eval $(call bench_stem,$(stem))))
 
 # ONLY=PART: the rule bench-PART; the stems' rules have most of them.
 .PHONY: bench bench-figures
-bench: $(if $(ONLY),,$(BENCH_STEMS:%=$(BENCH)/%/bench)) $(SETUP)/python.stamp ##day every configuration against upstream and the limit; fails below a floor; STEM= narrows; SIZE=quick, whole; ONLY=upstream, shares, policies, figures (an hour)
+bench: $(if $(ONLY),,$(BENCH_STEMS:%=$(BENCH)/%/bench)) $(SETUP)/python.stamp ##day every configuration against upstream and the limit; fails below a floor; STEM= narrows; SIZE=quick, whole; ONLY=beside, upstream, shares, policies, figures (an hour)
 	@$(if $(ONLY),$(RUN_PART),failed=; for stem in $(BENCH_STEMS); do $(PY) -m bench.run $$stem $(SIZE_OF_BENCH_$(SIZE)) || failed=1; done; test -z "$$failed")
 
 SIZE_OF_BENCH_quick := --quick

@@ -151,6 +151,15 @@ def test_calls_leak_nothing(monkeypatch: pytest.MonkeyPatch, module: ModuleType,
     leaks(module, name, 150 + settings().max_examples // 3)
 
 
+@pytest.mark.deep
+@pytest.mark.skipif(not hasattr(LIBC, "mallinfo2"), reason="this C library has no mallinfo2")
+@pytest.mark.parametrize(("module", "name"), CALLS)
+def test_very_many_calls_leak_nothing(monkeypatch: pytest.MonkeyPatch, module: ModuleType, name: str) -> None:
+    if hasattr(module, "new_array"):
+        monkeypatch.setattr(module, "new_array", ffi.new)
+    leaks(module, name, 100_000)
+
+
 # ---- what threads may share ----------------------------------------------------------------------
 
 

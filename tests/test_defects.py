@@ -10,7 +10,7 @@ import pytest
 
 from spec.tools import models
 from tests.changes import hand
-from tools.common import defects
+from tools.common import defects, matrix
 from tools.common.defects import Defect
 
 pytestmark = pytest.mark.claim11
@@ -21,7 +21,8 @@ TOLD = [defect for defect in DEFECTS if not defect.none]
 
 IN_MINORS = [defect for defect in DEFECTS if defect.told_apart]
 
-# The goal, and how many stand there: what is told apart may only get more.
+# The goals, and how many stand there: the list may only get longer, and what is told apart may only get more.
+LEAST, LISTED, KILLED = 25, 62, 50
 LEAST_IN_MINORS, TOLD_IN_MINORS = 5, 9
 
 ENTRY: dict[str, Any] = {
@@ -45,6 +46,19 @@ def test_what_is_named_exists_and_must_fail(defect: Defect) -> None:
         assert {entry.name: entry.killers for entry in hand.load(defect.stem).change}[defect.kernel]
 
 
+def test_each_is_of_a_row_and_says_where_it_was_found() -> None:
+    stems = matrix.stems(TOP)
+    for defect in DEFECTS:
+        assert defect.stem in stems, defect.title
+        assert any(where in defect.source for where in (*defect.commit, "https://")), f"{defect.title}: no source"
+
+
+def test_none_is_there_twice() -> None:
+    commits = [commit for defect in DEFECTS for commit in defect.commit]
+    assert len(set(commits)) == len(commits)
+    assert len({defect.title for defect in DEFECTS}) == len(DEFECTS)
+
+
 def test_a_run_named_for_a_commit_is_of_a_defect_in_the_list() -> None:
     """A run bug_COMMIT is listed under that commit."""
     commits = {commit[:8]: defect for defect in DEFECTS for commit in defect.commit}
@@ -52,6 +66,11 @@ def test_a_run_named_for_a_commit_is_of_a_defect_in_the_list() -> None:
         name = run.name.partition("_bug_")[2]
         if len(name) == 8 and all(c in "0123456789abcdef" for c in name):
             assert commits[name].model == run.name
+
+
+def test_the_list_gets_no_shorter_and_no_less_is_killed() -> None:
+    assert len(DEFECTS) >= LISTED >= LEAST
+    assert len(TOLD) >= KILLED
 
 
 def test_each_test_of_a_minor_is_that_of_one_defect() -> None:

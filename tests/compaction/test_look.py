@@ -118,6 +118,28 @@ def test_a_page_that_the_kernel_refuses_is_listed_with_its_reason(tmp_path: Path
     assert (status, "block 131079 cannot be drawn: pd_lower 9000" in said) == (2, True)
 
 
+def test_a_page_that_cannot_be_drawn_is_told_before_the_file_is_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    refused = sound_pages(1)[0][:12] + (9000).to_bytes(2, "little") + bytes(SIZE - 14)
+    path = write(tmp_path, [*sound_pages(3), bytes(SIZE), refused])
+    monkeypatch.setattr(look, "columns", lambda *_: pytest.fail("it reads the whole file"))
+    for page, says in (("3", "is new"), ("4", "cannot be drawn"), ("5", "has the blocks 0 to 4"), ("-1", "--page -1")):
+        status, said = looked(path, "--page", page)
+        assert (status, says in said) == (2, True), said
+
+
+def test_the_page_to_draw(tmp_path: Path) -> None:
+    path = write(tmp_path, [*sound_pages(20), bytes(SIZE)], "16399")
+    said = found(path)
+    gains = [line["free_after"] - line["free_before"] for line in said["page"]]
+    assert gains[said["drawn"]] == max(gains)
+    assert found(path, "--page", "3")["drawn"] == 3
+    for page, words in {"21": "has the blocks 0 to 20: --page 21 is none", "20": "block 20 is new (all zero)"}.items():
+        status, text = looked(path, "--page", page)
+        assert (status, words in text) == (2, True), text
+
+
 def test_a_file_that_is_cut_and_an_empty_one(tmp_path: Path) -> None:
     path = tmp_path / "16384"
     path.write_bytes(b"".join(sound_pages(3))[:-100])
@@ -146,6 +168,17 @@ def test_files_that_are_no_heap(tmp_path: Path) -> None:
         assert (status, words in said) == (2, True), said
 
 
+def test_a_file_of_more_pages_than_are_read_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pages = sound_pages(11)
+    pages[9] = pages[9][:12] + (9000).to_bytes(2, "little") + pages[9][14:]
+    path = write(tmp_path, pages)
+    whole = look.read(path, 18)
+    monkeypatch.setattr(look, "CHUNK", 4)
+    parts = look.read(path, 18)
+    assert list(parts.refused) == list(whole.refused) == [9]
+    assert parts.rows.tolist() == whole.rows.tolist()
+
+
 def test_line_pointers_are_counted_by_their_kind(tmp_path: Path) -> None:
     """Of a dead tuple, the bytes that a prune sets free, with the padding; without storage it is no tuple."""
     dead = struct.pack("<IIIHHHHHB5x", 10, 11, 0, 0, 0, 1, 0, hinted.XMIN_INVALID, 24)
@@ -157,6 +190,13 @@ def test_line_pointers_are_counted_by_their_kind(tmp_path: Path) -> None:
         "free_before": SIZE - 24 - 5 * 4 - 32, "free_after": SIZE - 24 - 4 * 4 - 32, "tuples": 1, "unused": 1,
         "redirect": 1, "dead": 1, "hinted": 1, "hinted_bytes": 32, "lines_cut": 1,
     }  # fmt: skip
+
+
+def test_a_page_that_gains_only_by_a_prune_is_among_the_worst(tmp_path: Path) -> None:
+    tuples = [struct.pack("<IIIHHHHHB5x", 10, 0, 0, 0, 0, 1, 0, bits, 24) for bits in (0, hinted.XMIN_INVALID)]
+    lps = [heap.LinePointer(SIZE - 32, heap.LP_NORMAL, 28)]
+    looked = look.read(write(tmp_path, [heap.build(lps, {1: one}) for one in tuples]), 18)
+    assert (looked.gain.tolist(), looked.worst()) == ([0, 0], [1])
 
 
 def test_what_the_cluster_says(tmp_path: Path) -> None:
@@ -178,6 +218,16 @@ def test_what_the_cluster_says(tmp_path: Path) -> None:
         with pytest.raises(look.CannotLook, match=words):
             look.read(path, None)
         assert look.read(path, 13).major == 13
+
+
+def test_the_version_beside_a_file_or_in_a_tablespace(tmp_path: Path) -> None:
+    """A database's folder has one of its own; a tablespace's folder has it in its name."""
+    path = write(tmp_path, sound_pages(1))
+    (tmp_path / "PG_VERSION").write_text("9.6\n")
+    status, said = looked(path)
+    assert (status, "its cluster is of PostgreSQL 9.6" in said) == (2, True)
+    (tmp_path / "PG_14_202107181" / "5").mkdir(parents=True)
+    assert look.read(path.rename(tmp_path / "PG_14_202107181" / "5" / "16384"), None).major == 14
 
 
 def test_pages_of_an_index_are_the_most_in_an_index(tmp_path: Path) -> None:

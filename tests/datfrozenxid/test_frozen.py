@@ -219,6 +219,35 @@ def test_a_damaged_listing_of_databases(tmp_path: Path, column: str, value: str,
     assert (status, words in text) == (2, True), text
 
 
+def test_where_values_span_exactly_half_of_the_ring(tmp_path: Path) -> None:
+    path = write(tmp_path / "c.csv", HEAD, [(1, "a", "r", 10, 7), (2, "b", "r", HALF + 10, 7)])
+    status, text = said("--classes", path)
+    assert (status, "more than half of the ring" in text) == (2, True)
+
+
+def test_who_comes_first(tmp_path: Path) -> None:
+    """A permanent XID, then by age, then by oid."""
+    rows = [(4, "d", "r", 500, 9), (3, "c", "r", 500, 9), (2, "b", "r", 400, 9), (9, "p", "r", 2, 9)]
+    rows.append((5, "x", "漢", 0, 0))
+    answer = json.loads(said("--classes", write(tmp_path / "c.csv", HEAD, rows), "--json")[1])
+    assert [one["oid"] for one in answer["back"]["relfrozenxid"]] == [9, 2, 3, 4]
+
+
+@pytest.mark.parametrize(
+    ("following", "age", "start"),
+    [(1000, 10, 990), (1000, 0, 1000), (1000, -5, 1000), (1000, "", 1000), (10, 20, SIZE - 10), (4, 2, 4)],
+)
+def test_where_the_search_for_the_minimum_starts(tmp_path: Path, following: int, age: int | str, start: int) -> None:
+    """At the oldest snapshot; a horizon in the future, or an XID that none can have, is that of no snapshot."""
+    classes = write(tmp_path / "c.csv", HEAD, [(16384, "t", "r", 0, 0)])
+    row = ("mine", SIZE - 100, 9, following + 100, 0, "True", age)
+    databases = write(tmp_path / "d.csv", DATABASE_HEAD, [row])
+    Path(classes).write_bytes(b"\xef\xbb\xbf" + Path(classes).read_bytes())  # the mark that Windows' editors set
+    status, text = said("--classes", classes, "--databases", databases, "--json")
+    assert status == 0, text
+    assert json.loads(text)["start"] == [start, 9]
+
+
 Listed = tuple[object, ...]
 END = HALF - 1
 WARNED, REFUSED = END - 40_000_000, END - 3_000_000
@@ -232,6 +261,16 @@ def databases(folder: Path, *rows: Listed, head: Sequence[str] = DATABASE_HEAD) 
         "--classes", write(folder / "c.csv", HEAD, [(50001, "old", "r", xid, multi)]),
         "--databases", write(folder / "d.csv", head, listed),
     )  # fmt: skip
+
+
+def test_a_database_near_the_end_of_its_xids(tmp_path: Path) -> None:
+    """The refusal of a server: an age of 2,144,483,647 and more."""
+    classes = write(tmp_path / "c.csv", HEAD, [(50001, "old", "r", 700, 1)])
+    listed = write(tmp_path / "d.csv", DATABASE_HEAD, [("app", 700, 1, 2146999500, 0, "t", 100)])
+    status, text = said("--classes", classes, "--databases", listed)
+    assert status == 1
+    assert "REFUSED: no new XID: datfrozenxid 700 of database app, 484,147 XIDs before the end" in text
+    assert "What to do: end old transactions" in text
 
 
 @pytest.mark.parametrize("kind", [0, 1])
@@ -288,3 +327,31 @@ def test_a_database_whose_drop_was_broken_off(tmp_path: Path) -> None:
         rows = [("gone", 700, 1, REFUSED, 0, limit), ("app", 700 + REFUSED, 1, 0, 0, -1)]
         found, text = databases(tmp_path, *rows, head=head)
         assert (found, "(invalid: its DROP DATABASE was broken off" in text) == (status, status == 0), text
+
+
+def test_what_is_left_is_counted_across_the_wrap(tmp_path: Path) -> None:
+    """As by a server: the end is no permanent XID."""
+    status, text = databases(tmp_path, ("app", HALF + 2, HALF + 2, HALF - 3, HALF - 3))
+    assert (status, " 5 XIDs before the end" in text, " 2 MultiXactIds before the end" in text) == (1, True, True), text
+
+
+def test_an_old_horizon_holds_back(tmp_path: Path) -> None:
+    classes = write(tmp_path / "c.csv", HEAD, [(50001, "old", "r", 700, 1)])
+    for age, limit, status in ((200_000_001, "", 1), (200_000_000, "", 0), (300_000_000, 300_000_000, 0)):
+        head, more = ((*DATABASE_HEAD, "autovacuum_freeze_max_age"), (limit,)) if limit else (DATABASE_HEAD, ())
+        row = ("app", 700, 1, 400_000_000, 0, "t", age, *more)
+        found, text = said("--classes", classes, "--databases", write(tmp_path / "d.csv", head, [row]))
+        assert (found, "HELD BACK: " in text) == (status, bool(status)), text
+
+
+def test_multixactids_taken_while_pg_database_is_read(tmp_path: Path) -> None:
+    """mxid_age() counts from what is the next one at each row."""
+    rows = [("x", 900, 9, 100, 41), ("app", 900, 9, 100, 44)]
+    status, text = databases(tmp_path, *rows)
+    assert (status, "next MultiXactId 53" in text) == (0, True), text
+
+
+def test_pg_class_alone_near_the_end(tmp_path: Path) -> None:
+    path = write(tmp_path / "c.csv", HEAD, [(1, "a", "r", 700, 7), (2, "b", "r", 700 + WARNED, 7)])
+    status, text = said("--classes", path)
+    assert (status, "WARNING: datfrozenxid 700 of database of this pg_class" in text) == (1, True), text

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.runners.findings import FINDINGS, SERVERS, finding, found_by
+from tests.runners.findings import FINDINGS, SERVERS, finding, found_by, reproduce
 
 FOLDERS = sorted(path.parent for path in FINDINGS.glob("*/README.md"))
 NEEDED, MAY_HAVE = {"README.md", "mail.txt", "finding.toml"}, {"reproduce"}
@@ -64,3 +64,21 @@ def test_it_is_reproduced_on_servers_that_we_have(folder: Path) -> None:
         assert text.endswith("sys.exit(0 if lost else 1)\n")
     else:
         assert "**What is missing" in (folder / "README.md").read_text()
+
+
+def test_the_checks_can_fail() -> None:
+    assert ill_formed("Subject: s\n\nHi\n") == []
+    assert ill_formed("Subject: s\n t\nIn-Reply-To: <a@b>\n\nHi\n") == []
+    assert ill_formed("Hi\n") == ["no subject"]
+    assert ill_formed("Subject: s\n\n" + "x" * 77 + "\n" * 31) == ["33 lines", "line 3 is too long"]
+    with pytest.raises(ValueError, match="no model has the run MCnone"):
+        found_by("MCnone")
+
+
+@pytest.mark.parametrize(("code", "status"), [(0, "passed"), (1, "failed"), (2, "skipped")])
+def test_what_a_program_says_is_passed_on(tmp_path: Path, code: int, status: str) -> None:
+    program = tmp_path / "reproduce"
+    program.write_text(f"#!/bin/sh\necho LOST\nexit {code}\n")
+    program.chmod(0o755)
+    seen = reproduce(tmp_path, "18")
+    assert (seen["status"], seen["reason"]) == (status, "" if code == 0 else "LOST")

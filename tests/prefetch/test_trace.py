@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: PostgreSQL
 """The checker of recorded recoveries: on the twelve blocks of the canonical picture, and on input that is broken."""
 
+import resource
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -69,6 +71,14 @@ def check(files: tuple[Path, Path], *options: str, wal: bool = True) -> tuple[in
 
 
 @pytest.mark.parametrize("script", [PICTURE, PICTURE[:4] + PICTURE[5:]])
+def test_a_timeline_is_drawn(files: tuple[Path, Path], script: list[str]) -> None:
+    files[0].write_text(strace_of(script))
+    picture = files[0].parent / "pictures" / "timeline.png"
+    assert f"timeline: {picture}" in check(files, "--concurrency", "3", "--picture", str(picture))[1]
+    assert picture.read_bytes().startswith(b"\x89PNG")
+
+
+@pytest.mark.parametrize("script", [PICTURE, PICTURE[:4] + PICTURE[5:]])
 @pytest.mark.parametrize("name", ["wal/timeline.png", "link.png", "folder.png"])
 def test_a_picture_that_cannot_be_drawn_leaves_the_verdict(
     files: tuple[Path, Path], name: str, script: list[str]
@@ -83,6 +93,11 @@ def test_a_picture_that_cannot_be_drawn_leaves_the_verdict(
     assert (code, "no picture was drawn: " in said) == (int(script != PICTURE), True)
     assert said.startswith("conforms: " if script == PICTURE else "does not conform")
     assert files[1].read_text() == before
+
+
+def test_a_kind_of_picture_that_there_is_not(files: tuple[Path, Path]) -> None:
+    code, said = check(files, "--picture", str(files[0].parent / "timeline.weird"))
+    assert (code, "timeline.weird cannot be drawn: " in said, "conform" in said) == (2, True, False)
 
 
 def test_bars_go_from_an_advise_to_its_read() -> None:
@@ -196,12 +211,57 @@ def listed_of(length: int, low: int, high: int) -> Listed:
     return Listed(Record(1, 2), "", (), (), length, (low, high))
 
 
+def test_a_decode_buffer_wraps_and_lets_go() -> None:
+    """Records of 20,000 bytes, of which each must find 22,445 bytes; they take 20,000."""
+    buffer, one = DecodeBuffer(65536, Guesses()), listed_of(20_000, 20_000, 20_000)
+    assert required_space(20_000) == 22_445
+    assert [buffer.add(one, queued, nonblocking=True) for queued in range(4)] == [True, True, True, False]
+    # Before the second, at 20,000, there is too little; before the third, at 40,000, there is enough for one.
+    assert not buffer.add(one, 2, nonblocking=True)
+    assert buffer.add(one, 1, nonblocking=True)
+    assert not buffer.add(one, 2, nonblocking=True)
+    assert buffer.add(one, 0, nonblocking=False)  # All have left: it starts at the front again.
+    assert buffer.tail == (20_000, 20_000)
+    assert buffer.guesses.given == []
+
+
 def test_a_record_larger_than_the_decode_buffer_lies_outside() -> None:
     """It is decoded when it is waited for, and takes no room."""
     buffer, huge = DecodeBuffer(65536, Guesses()), listed_of(100_000, 100_000, 100_000)
     assert not buffer.add(huge, 0, nonblocking=True)
     assert buffer.add(huge, 0, nonblocking=False)
     assert buffer.add(listed_of(60_000, 60_000, 60_000), 1, nonblocking=True)
+
+
+def test_all_answers_are_tried_once_and_no_more_than_so_many(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Three questions, the second only after a yes."""
+
+    def answers(guesses: Guesses) -> tuple[bool, ...]:
+        first = guesses.ask()
+        return (first, *([guesses.ask()] if first else []), guesses.ask())
+
+    asked = list(Guesses.all())
+    assert [guesses.given for guesses in asked] == [[]]
+    told = [answers(guesses) for guesses in Guesses.all()]
+    assert told == [
+        (True, True, True),
+        (True, True, False),
+        (True, False, True),
+        (True, False, False),
+        (False, True),
+        (False, False),
+    ]
+    assert not guesses_left(answers)
+    monkeypatch.setattr("tools.trace.guesses.MOST", 5)
+    assert guesses_left(answers)
+    monkeypatch.setattr("tools.trace.guesses.MOST", 6)
+    assert not guesses_left(answers)
+
+
+def guesses_left(answers: Callable[[Guesses], object]) -> bool:
+    for guesses in Guesses.all():
+        answers(guesses)
+    return bool(guesses.given)
 
 
 @pytest.mark.parametrize("guess", [True, False])
@@ -348,6 +408,19 @@ def test_a_listing_may_end_with_what_pg_waldump_says(files: tuple[Path, Path], l
     assert check(files, "--concurrency", "3")[0] == 0
 
 
+def test_a_file_that_grows_by_very_much_at_once_takes_no_memory(files: tuple[Path, Path]) -> None:
+    """A page is initialised 32 terabytes behind the end of its file: all between is made, and would be in buffers."""
+    grows = "INSERT+INIT off 1 flags 0x00, blkref #0: rel 1663/5/16384 blk 4294967000"
+    then = "INSERT off 2 flags 0x00, blkref #0: rel 1663/5/16384 blk {}"
+    lines = [line(17, "Heap", grows), line(18, "Heap", then.format(4294966999)), line(19, "Heap", then.format(3))]
+    files[1].write_text("\n".join([line(16), *lines]) + "\n")
+    files[0].write_text(strace_of(["a4294966999", "a3", "p4294966999", "p3"]))
+    began = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    code, said = check(files, "--concurrency", "3")
+    assert code in (0, 1), said
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - began < 100_000
+
+
 def test_a_relation_that_was_never_looked_at(files: tuple[Path, Path]) -> None:
     files[0].write_text(
         "\n".join(text for text in strace_of(PICTURE).splitlines() if "lseek" not in text and "openat" not in text)
@@ -449,6 +522,17 @@ def test_what_a_listing_does_not_tell_is_refused_or_guessed(tmp_path: Path, text
     assert read_listing(path)[0].replays == (Replay.INIT,)
 
 
+def test_blocks_on_lines_of_their_own_are_read(tmp_path: Path) -> None:
+    """As `pg_waldump -b` prints them."""
+    path = tmp_path / "wal"
+    path.write_text(
+        line(16, "Heap", "INSERT off 1") + "\n\tblkref #0: rel 1663/5/16384 fork main blk 7\n\n" + line(17) + "\n"
+    )
+    listed = read_listing(path)
+    assert [reference.block for reference in listed[0].record.blocks] == [7]
+    assert len(listed) == 2
+
+
 def test_paths_and_lsns() -> None:
     assert relation_of("base/5/16384") == Relation(1663, 5, 16384)
     assert relation_of("/srv/base/data/base/5/16384.2") == Relation(1663, 5, 16384)
@@ -463,6 +547,18 @@ def test_paths_and_lsns() -> None:
     ):
         assert relation_of(other) is None
     assert lsn_text(lsn_of("A/155A1B8")) == "A/155A1B8"
+
+
+def test_a_second_file_of_a_relation_goes_on_where_the_first_ends(tmp_path: Path) -> None:
+    trace = tmp_path / "trace"
+    trace.write_text(
+        f"lseek(5<{FILE}>, 0, SEEK_END) = {2**30}\nlseek(6<{FILE}.1>, 0, SEEK_END) = 16384\n"
+        f"fadvise64(6<{FILE}.1>, 8192, 8192, POSIX_FADV_WILLNEED) = 0\npreadv(6<{FILE}.1>, [], 2, 0) = 16384\n"
+        "+++ exited with 0 +++\n"
+    )
+    read, own = read_strace(trace), Relation(1663, 5, 16384)
+    assert read.sizes == {own: 131074}
+    assert read.calls == [Call("advise", own, 131073, 3), Call("read", own, 131072, 4), Call("read", own, 131073, 4)]
 
 
 def test_reads_of_one_record_come_in_any_order(files: tuple[Path, Path]) -> None:

@@ -5,6 +5,8 @@ import ctypes
 import json
 import os
 import struct
+import subprocess
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -14,9 +16,10 @@ from click.testing import CliRunner
 
 from ref.snapbuild import SnapBuild, State, purge, purge_catchange
 from tools.common.crc32c import crc32c
-from tools.snap.__main__ import main
+from tools.snap.__main__ import CannotRead, main, read_all
 from tools.snap.file import LAYOUTS, MAGIC, PREFIX
 
+TOP = Path(__file__).parents[2]
 HALF = 2**31
 NAME = "0-1A2B3C.snap"
 
@@ -90,6 +93,20 @@ def test_a_purge_is_the_oracles_across_the_wrap(tmp_path: Path) -> None:
     assert "4 XIDs, 4294967291 to 7" in said(path)[1]
 
 
+def test_the_command(tmp_path: Path) -> None:
+    """As `pgquern snap` runs it, on a folder: in the order of the LSNs, and the status of the worst."""
+    write(tmp_path, snap(committed=[150]), "1-0.snap")
+    write(tmp_path, snap(committed=[151]), "0-FFFFFF.snap")
+    write(tmp_path, b"".join([snap(committed=[151])[:-1], b"\x07"]), "0-1000000.snap")
+    command = [sys.executable, "-m", "tools.snap.__main__", "--", str(tmp_path)]
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
+    done = subprocess.run(command, cwd=TOP, env=environment, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (1, "")
+    heads = [line.partition(":")[0] for line in done.stdout.splitlines() if line.startswith(("0-", "1-"))]
+    assert heads == ["0-FFFFFF.snap", "0-1000000.snap", "1-0.snap"]
+    assert done.stdout.startswith("3 files, 1 with a fault\n"), "the verdict first"
+
+
 def test_no_changed_byte_is_overlooked(tmp_path: Path) -> None:
     content = snap(committed=[150, 120], catchange=[130])
     for at in range(len(content)):
@@ -97,6 +114,13 @@ def test_no_changed_byte_is_overlooked(tmp_path: Path) -> None:
         broken[at] ^= 0x10
         status, text = said(write(tmp_path, bytes(broken)))
         assert (status, "WRONG: " in text, "What to do: " in text) == (1, True, True), at
+
+
+@pytest.mark.parametrize("lost", [1, 4, 12, 100, 150, 155])
+def test_a_file_that_was_cut(tmp_path: Path, lost: int) -> None:
+    content = snap(committed=[150, 120, 130])
+    status, text = said(write(tmp_path, content[:-lost]))
+    assert (status, f"{len(content) - lost:,} bytes" in text) == (1, True), text
 
 
 FIELDS = {
@@ -196,6 +220,14 @@ def test_a_file_that_cannot_be_read_does_not_hide_the_others(tmp_path: Path) -> 
     assert said(tmp_path)[0] == 2
 
 
+def test_a_file_that_a_checkpoint_removed_meanwhile(tmp_path: Path) -> None:
+    left = write(tmp_path, snap(committed=[150]))
+    answers = read_all([tmp_path / "0-1.snap", left], None)
+    assert [answer.path for answer in answers] == [left]
+    with pytest.raises(CannotRead):
+        read_all([tmp_path / "0-1.snap"], None)
+
+
 def test_a_stale_xmax(tmp_path: Path) -> None:
     """Near it only how far behind is said; from half of the way on it is stale; past the point it seems ahead."""
     for xmin, status, words in (
@@ -258,6 +290,25 @@ def test_the_fields_lie_where_a_c_compiler_puts_them(version: int) -> None:
         assert (at, struct.calcsize(form)) == (place.offset, place.size), name
 
 
+def test_what_xmin_decides_is_not_invisible(tmp_path: Path) -> None:
+    """Past xmax, but before xmin: pg_xact is asked."""
+    status, text = said(write(tmp_path, snap(committed=[150], xmin=200, xmax=100)))
+    assert (status, "xmax lies 100 XIDs behind xmin" in text) == (0, True), text
+    status, text = said(write(tmp_path, snap(committed=[150], xmin=200, xmax=200)))
+    assert (status, "behind xmin" in text) == (0, False), text
+
+
+def test_the_point_opposite_to_xmax_lies_on_the_ring(tmp_path: Path) -> None:
+    _, text = said(write(tmp_path, snap(committed=[], xmin=100, xmax=HALF + 100)))
+    assert "on both sides of XID 100 (xmax + 2^31, 0 after xmin)" in text
+
+
+def test_the_last_file_may_be_this_one(tmp_path: Path) -> None:
+    assert said(write(tmp_path, snap(committed=[], last_serialized_snapshot=0x1A2B3C)))[0] == 0
+    status, text = said(write(tmp_path, snap(committed=[], last_serialized_snapshot=0x1A2B3D)))
+    assert (status, "it was renamed" in text) == (1, True), text
+
+
 def test_a_version_that_the_cluster_refuses(tmp_path: Path) -> None:
     folder = tmp_path / "pg_logical" / "snapshots"
     folder.mkdir(parents=True)
@@ -273,3 +324,9 @@ def test_a_version_that_the_cluster_refuses(tmp_path: Path) -> None:
         (tmp_path / "PG_VERSION").write_text(says)
         status, text = said(folder)
         assert (status, words in text) == (2, True), text
+
+
+def test_a_path_through_a_plain_file(tmp_path: Path) -> None:
+    write(tmp_path, b"", "plain")
+    status, text = said(tmp_path / "plain" / NAME)
+    assert (status, "plain is a plain file, no folder" in text) == (2, True), text
