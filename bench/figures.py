@@ -20,7 +20,8 @@ from tools.common.results import Result
 
 FOLDER = Path("bench/figures")
 LAYERS = (
-    "bench", "beside", "growth", "icount", "policies", "simulation", "stack", "workload",
+    "bench", "beside", "endtoend", "growth", "icount", "policies", "recovery", "simulation", "speed", "stack",
+    "vacuum", "workload",
 )  # fmt: skip
 
 

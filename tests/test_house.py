@@ -42,7 +42,7 @@ MAY_IMPORT = {
 # Exceptions: what runs in real servers starts those of the tests, with what the tests of its own stem put into them;
 # the test of a runner imports it. The report reads what layers list and have recorded. {stem}: the file's stem.
 EXCEPTIONS = {
-    "bench/*/endtoend/*.py": "tests.postgres tests.{stem}.prb",
+    "bench/*/endtoend/*.py": "tests.postgres tests.{stem}.prb tests.{stem}.preload tests.{stem}.server",
     "tools/trace/*.py": "tests.postgres",
     "tests/changes/*.py": "spec proofs",
     "tests/model/*.py": "spec",
@@ -251,11 +251,11 @@ def test_an_exception_is_for_the_stem_of_its_file() -> None:
     allowed = exceptions("bench/row/endtoend/run.py")
     found = {
         "tests.postgres.server.Server",
-        "tests.row.prb.Prb",
-        "tests.other.prb.Prb",
+        "tests.row.server.Database",
+        "tests.other.server.Database",
         "tests.common.rings",
     }
-    assert beyond(found, allowed) == {"tests.other.prb.Prb", "tests.common.rings"}
+    assert beyond(found, allowed) == {"tests.other.server.Database", "tests.common.rings"}
     assert exceptions("bench/row/run.py") == set()
 
 

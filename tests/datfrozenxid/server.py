@@ -15,6 +15,12 @@ SETTINGS: dict[str, str | int] = {
     "autovacuum_freeze_max_age": 2_000_000_000,
     "autovacuum_multixact_freeze_max_age": 2_000_000_000,
 }
+FUNCTIONS = (
+    ("update_datfrozenxid()", "bytea", "update_datfrozenxid"),
+    ("time_datfrozenxid(int)", "bigint", "time_datfrozenxid"),
+    ("time_row(int)", "bigint", "time_row"),
+    ("time_cache(int)", "bigint", "time_cache"),
+)
 ALL_ROWS = "SELECT relkind::text, relfrozenxid::text::bigint, relminmxid::text::bigint FROM pg_class"
 STORED = (
     "SELECT datfrozenxid::text::bigint, datminmxid::text::bigint FROM pg_database WHERE datname = current_database()"
@@ -27,7 +33,8 @@ class Database:
     def __init__(self, server: Server, relations: int) -> None:
         library = server.put(extension("datfrozenxid", server.build.major))
         self.connection: psycopg.Connection[Any] = server.connect()
-        self.run(f"CREATE FUNCTION update_datfrozenxid() RETURNS bytea AS '{library}' LANGUAGE C STRICT")
+        for signature, returns, symbol in FUNCTIONS:
+            self.run(f"CREATE FUNCTION {signature} RETURNS {returns} AS '{library}', '{symbol}' LANGUAGE C STRICT")
         for i in range(relations):
             self.run(f"CREATE TABLE f{i} ()")
         self.run("UPDATE pg_class SET relfrozenxid = '0', relminmxid = '0' WHERE relkind IN ('r', 'm', 't')")
@@ -69,3 +76,8 @@ class Database:
         ((bounds,),) = self.run("SELECT update_datfrozenxid()")
         xid, multi, next_xid, next_multi = struct.unpack("<4I", bounds)
         return Pair(xid, multi), Pair(next_xid, next_multi)
+
+    def time(self, what: str, calls: int) -> float:
+        """Nanoseconds of one call, of `calls` in one transaction. what: time_datfrozenxid, time_row or time_cache."""
+        ((spent,),) = self.run(f"SELECT {what}({calls})")
+        return float(spent) / calls

@@ -83,7 +83,8 @@ def test_all_variants_are_there_and_run(installed: Path, tmp_path: Path) -> None
     assert Path(where) == installed / "pgquern/__init__.py"
     assert [tuple(row) for row in rows] == pgquern.all_variants()
     options = ("-q", "-p", "no:cacheprovider", "-o", f"pythonpath={ROOT} {installed}")
-    report = run("-m", "pytest", *options, "tests/test_binding.py", cwd=ROOT)
+    tests = ("tests/test_binding.py", "tests/compaction/test_kernels.py")
+    report = run("-m", "pytest", *options, *tests, cwd=ROOT)
     assert " passed" in report.splitlines()[-1]
 
 

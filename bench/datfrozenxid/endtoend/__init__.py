@@ -1,0 +1,2 @@
+# SPDX-License-Identifier: PostgreSQL
+"""The function inside a real server."""
