@@ -9,6 +9,8 @@ import io
 import json
 import os
 import re
+import shutil
+import signal
 import subprocess
 import sys
 import tomllib
@@ -22,10 +24,11 @@ from click.shell_completion import ShellComplete
 from click.testing import CliRunner, Result
 
 from tests.common.commands import Inputs
+from tools.common.options import option
 from tools.pgquern import __main__ as command
 from tools.pgquern import house, program
-from tools.pgquern.__main__ import main
-from tools.pgquern.registry import GROUPS, entries
+from tools.pgquern.__main__ import Commands, main
+from tools.pgquern.registry import GROUPS, Entry, entries
 
 TOP = Path(__file__).parents[2]
 ALL = entries(TOP)
@@ -263,6 +266,41 @@ def test_the_verdict_comes_though_no_picture_can_be_written(
     assert (tmp_path / "file").read_text() == "kept"
 
 
+@pytest.mark.parametrize("name", DRAWING)
+def test_two_files_of_one_name_have_two_pictures(name: str, inputs: Inputs, tmp_path: Path) -> None:
+    assert inputs.sound
+    drawn = set[str]()
+    for folder in (tmp_path / "a", tmp_path / "b"):
+        folder.mkdir()
+        shutil.copy(inputs.sound[0], folder / "16384")
+        for file in (folder / "16384", folder / "again"):
+            (folder / "again").unlink(missing_ok=True)
+            (folder / "again").hardlink_to(folder / "16384")
+            drawn.add(strictly(run(name, str(file), "--json").stdout)["picture"])
+    assert len(drawn) == 4
+    assert all(Path(one).is_relative_to(tmp_path / "cache/pgquern") for one in drawn)
+
+
+def test_matplotlib_keeps_what_it_keeps_in_our_folder(tmp_path: Path) -> None:
+    """Or nowhere, if there is none."""
+    for kept, stays in ((tmp_path / "cache", True), (Path("/dev/null"), False)):
+        (tmp_path / "home").mkdir(exist_ok=True)
+        environment = {"HOME": str(tmp_path / "home"), "XDG_CACHE_HOME": str(kept), "TMPDIR": str(tmp_path / "home"),
+                       "PATH": os.environ["PATH"]}  # fmt: skip
+        made = importlib.import_module(f"tests.{ALL['trace-check'].stem}.commands").trace_check(tmp_path)
+        picture = tmp_path / "timeline.png"
+        done = subprocess.run(
+            [launcher(), "trace-check", *made.sound, "--picture", picture],
+            env=environment,
+            capture_output=True,
+            text=True,
+        )
+        assert (done.returncode, done.stderr, picture.is_file()) == (0, "", True)
+        assert not list((tmp_path / "home").iterdir())
+        assert (kept / "pgquern/matplotlib").is_dir() == stays
+        picture.unlink()
+
+
 @pytest.mark.parametrize("called", ["[/red]", "[red]", "$\\q$", "\udcff\udcfe", "a\nb", "\x1b[1m"])
 @pytest.mark.parametrize("name", ["check-pages", "look", "snap"])
 def test_a_file_may_have_any_name(name: str, inputs: Inputs, called: str, tmp_path: Path) -> None:
@@ -280,6 +318,39 @@ def test_a_file_may_have_any_name(name: str, inputs: Inputs, called: str, tmp_pa
     assert (document[0] if isinstance(document, list) else document)["file"] == str(file)
 
 
+@pytest.mark.parametrize("name", ["advise"])
+def test_a_listing_comes_by_a_pipe(name: str, inputs: Inputs, tmp_path: Path) -> None:
+    """As `pgquern advise <(pg_waldump ...)` gives it: it can be read once. And a time in it may be none."""
+    assert inputs.sound
+    lines = Path(inputs.sound[0]).read_text().splitlines(keepends=True)
+    for at, time in ((1, "2026-01-01 10:00:00"), (-1, "2026-01-01 10:01:00")):
+        line = re.sub(r"rmgr: \S+", "rmgr: Transaction", lines[at])
+        lines[at] = re.sub(r"desc: .*", f"desc: COMMIT {time} UTC", line)
+    (file := tmp_path / "wal").write_text("".join(lines))
+    readable, writable = os.pipe()
+    os.write(writable, file.read_bytes())
+    os.close(writable)
+    piped = strictly(run(name, f"/dev/fd/{readable}", "--json").stdout)
+    os.close(readable)
+    assert piped == strictly(run(name, str(file), "--json").stdout)
+    assert piped["wal_seconds"] == 60
+    file.write_text("".join(lines).replace("2026-01-01 10:01:00", "2026-13-01 10:01:00"))
+    assert "2026-13-01 10:01:00" in refused(run(name, str(file), "--json"))
+
+
+@pytest.mark.parametrize("words", [["--channels", "100000000"], ["--service", "1e300"], ["--service", "nan"]])
+@pytest.mark.parametrize("name", ["advise"])
+def test_what_a_device_cannot_be(name: str, words: list[str], inputs: Inputs) -> None:
+    assert inputs.sound
+    refused(run(name, *inputs.sound, "--json", *words))
+
+
+@pytest.mark.parametrize("name", ["advise"])
+def test_a_kind_of_picture_that_there_is_not(name: str, inputs: Inputs, tmp_path: Path) -> None:
+    assert inputs.sound
+    assert "cannot be drawn" in refused(run(name, *inputs.sound, "--json", "--picture", str(tmp_path / "no.such")))
+
+
 @pytest.mark.parametrize("words", [[], ["--json"]])
 @pytest.mark.parametrize("name", ["snap"])
 def test_a_reader_that_goes_away_gets_no_verdict(name: str, inputs: Inputs, words: list[str]) -> None:
@@ -290,6 +361,16 @@ def test_a_reader_that_goes_away_gets_no_verdict(name: str, inputs: Inputs, word
     done = subprocess.run([launcher(), name, *inputs.sound, *words], stdout=writable, stderr=subprocess.PIPE)
     os.close(writable)
     assert (done.returncode, done.stderr) == (141, b"")
+
+
+def test_a_command_that_is_stopped_gives_no_verdict(monkeypatch: pytest.MonkeyPatch) -> None:
+    def stopped(**_: object) -> None:
+        raise KeyboardInterrupt
+
+    found = program.load(ALL["snap"])
+    monkeypatch.setattr(program, "load", lambda _: click.Command("snap", params=found.params, callback=stopped))
+    done = run("snap", "any", "--json")
+    assert (done.exit_code, done.stdout, done.stderr) == (130, "", "Aborted!\n")
 
 
 # ---- commands of a clone -----------------------------------------------------------------------------
@@ -359,6 +440,13 @@ def test_what_make_compiles_with_goes_along(tmp_path: Path, monkeypatch: pytest.
     assert done.stderr == f"paths below are seen from {TOP}\n"
 
 
+@pytest.mark.parametrize("seconds", ["nan", "inf", "0", "-1", "1e-9"])
+@pytest.mark.parametrize("name", ["simulate", "stack"])
+def test_no_simulation_runs_for_no_time_or_for_ever(name: str, seconds: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(house, "make", lambda *_: pytest.fail("it compiles"))
+    assert "--seconds" in refused(run(name, "--json", "--seconds", seconds))
+
+
 def test_a_checkout(tmp_path: Path) -> None:
     assert "there is no such file or folder" in refused(run("drift", str(tmp_path / "nowhere")))
     assert "is no checkout of PostgreSQL" in refused(run("drift", str(tmp_path)))
@@ -379,12 +467,31 @@ def test_a_model() -> None:
     assert refused(run("show", "no such subject", "--json"))
 
 
+@pytest.mark.tools
+def test_a_program_that_runs_answers_a_script(tmp_path: Path) -> None:
+    code, said = to_script("stack", "--check", "--seconds", "0.05", "--rounds", "1", into=tmp_path)
+    assert (code, f"after each of {said['runs']} runs found every page" in said["says"]) == (0, True)
+    assert said["runs"] > 1
+
+
+# ---- by make -----------------------------------------------------------------------------------------
+
+
 # ---- what is missing ---------------------------------------------------------------------------------
 
 
 def test_an_unknown_command_is_told_with_what_is_near() -> None:
     near = next(name for name in ON_FILES if len(name) > 5)
     assert f"did you mean {near}?" in refused(run(near[:-1]))
+
+
+def test_a_library_that_is_missing_breaks_one_command_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    lacking = Entry("lacking", "files", "Lacks a library.", "tests.no_such_module")
+    commands = Commands(ALL | {"lacking": lacking}, name="pgquern")
+    done = CliRunner().invoke(commands, ["lacking", "--help"])
+    assert (done.exit_code, "lacking needs tests.no_such_module, which is not installed: " in done.stderr) == (2, True)
+    assert CliRunner().invoke(commands, ["--help"]).exit_code == 0
+    assert CliRunner().invoke(commands, ["judge-template", "--help"]).exit_code == 0
 
 
 @pytest.mark.parametrize("is_clone", [True, False])
@@ -396,6 +503,11 @@ def test_what_needs_the_clone_says_so_elsewhere(is_clone: bool, monkeypatch: pyt
         assert f"{name} needs " in said
         assert "`make setup`" in said
         assert run(name, "--help").exit_code == 0
+
+
+def test_make_that_fails_is_told() -> None:
+    with pytest.raises(house.Failed, match="no-such-target` makes, and that failed"):
+        house.make("no-such-target")
 
 
 # ---- as people start it ------------------------------------------------------------------------------
@@ -412,6 +524,40 @@ def test_the_launcher_runs_anywhere(tmp_path: Path) -> None:
     done = subprocess.run(f"{LAUNCHER} --help | head -1", shell=True, cwd=tmp_path, capture_output=True, text=True)
     assert "Traceback" not in done.stderr
     assert done.stdout.startswith("Usage: pgquern ")
+
+
+def test_a_copied_clone_runs_its_own_code_and_its_first_call_finds_what_it_compiled(tmp_path: Path) -> None:
+    """It has a venv, and nothing of build/ffi before make has made it."""
+    clone = tmp_path / "it's a clone"
+    for name in ("ref", "tools", "csrc/ffi"):
+        shutil.copytree(TOP / name, clone / name, ignore=shutil.ignore_patterns("__pycache__"))
+    venv = clone / "build/venv"
+    shutil.copytree(launcher().parent, venv / "bin", symlinks=True)
+    shutil.copy(TOP / "build/venv/pyvenv.cfg", venv)
+    (venv / "lib").symlink_to(TOP / "build/venv/lib")
+    (clone / "Makefile").write_text(f"kernels:\n\tcp -r {TOP}/build/ffi build/ffi\n")
+    (clone / "pyproject.toml").write_text('project.version = "of the copy"\n')
+    (tmp_path / "16384").touch()
+    (link := tmp_path / "by a link").symlink_to(venv / "bin/pgquern")
+    clean = {key: value for key, value in os.environ.items() if not key.startswith("PYTHON")}
+    for words, says in ((["--version"], "pgquern of the copy"), (["look", "16384"], "16384: 0 pages")):
+        done = subprocess.run([link, *words], cwd=tmp_path, env=clean, capture_output=True, text=True)
+        assert (done.returncode, done.stdout.startswith(says)) == (0, True), done.stderr
+
+
+@pytest.mark.parametrize("installed", [False, True])
+def test_ctrl_c_while_modules_are_imported_is_told_by_the_signal_alone(installed: bool, tmp_path: Path) -> None:
+    """click, which the command imports first, is one that takes long here."""
+    (tmp_path / "click.py").write_text("import time\nprint('now', flush=True)\ntime.sleep(60)\n")
+    theirs = "import pgquern.__main__ as m; m.CLONE = m.Path('/nowhere'); m.main()"
+    ours = "import runpy; runpy.run_module('tools.pgquern', run_name='__main__', alter_sys=True)"
+    code = f"import sys; sys.path.insert(0, '{tmp_path}'); {theirs if installed else ours}"
+    words = ["env", "--default-signal=INT", "--block-signal=INT", sys.executable, "-c", code]
+    process = subprocess.Popen(words, cwd=TOP, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    assert process.stdout
+    assert process.stdout.readline() == "now\n"
+    process.send_signal(signal.SIGINT)
+    assert (process.communicate()[1], process.returncode) == ("", -signal.SIGINT)
 
 
 def test_no_memory_and_a_fault_of_ours_are_no_verdict(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -431,3 +577,16 @@ def test_no_memory_and_a_fault_of_ours_are_no_verdict(monkeypatch: pytest.Monkey
         with pytest.raises(SystemExit) as ended:
             command.start()
         assert (ended.value.code, says in said.getvalue()) == (2, True), said.getvalue()
+
+
+def test_options_are_named_as_pgquern_has_them() -> None:
+    """It has options, flags and arguments."""
+    said = list[str]()
+
+    def program_of_ours(**_: object) -> None:
+        said.extend([option("BLOCK_SIZE", 1), option("FULL", 1), option("SOURCE", "their.c")])
+
+    words = {"block_size": click.Option(["--block-size"]), "full": click.Option(["--full"], is_flag=True)}
+    alone = click.Command("ours", params=[*words.values(), click.Argument(["source"])], callback=program_of_ours)
+    CliRunner().invoke(click.Group("pgquern", commands={"ours": alone}), ["ours", "x"], catch_exceptions=False)
+    assert said == ["--block-size 1", "--full", "SOURCE"]

@@ -6,6 +6,7 @@ These tests need no network: the environment of the tests has all that the build
 the sdist and the wheel are installed there, too, with pinned libraries from the network.
 """
 
+import ast
 import json
 import os
 import re
@@ -76,14 +77,21 @@ def test_it_is_the_binding_and_the_house_of_the_command(installed: Path) -> None
     assert {path.name for path in (installed / "pgquern/_house").iterdir()} == {*HOUSE, "COMMIT"}
 
 
+def test_what_is_built_lies_in_the_folder_for_it(clone: Path, installed: Path) -> None:
+    """After an installation the clone is clean: build/ is ignored."""
+    assert installed.is_dir()
+    assert {path.name for path in clone.iterdir()} == {*CLONE, "build"}
+    assert not [path for path in (clone / "csrc").rglob("*") if path.suffix in (".o", ".so", ".egg-info")]
+
+
 def test_all_variants_are_there_and_run(installed: Path, tmp_path: Path) -> None:
     """The same rows as in the library that make builds; and the tests of the binding pass with the installed one."""
     use = "import json, pgquern; print(json.dumps([pgquern.__file__, pgquern.all_variants()]))"
     where, rows = json.loads(run("-c", use, cwd=tmp_path, path=str(installed)))
     assert Path(where) == installed / "pgquern/__init__.py"
     assert [tuple(row) for row in rows] == pgquern.all_variants()
-    options = ("-q", "-p", "no:cacheprovider", "-o", f"pythonpath={ROOT} {installed}")
     tests = ("tests/test_binding.py", "tests/compaction/test_kernels.py")
+    options = ("-q", "-p", "no:cacheprovider", "-o", f"pythonpath={ROOT} {installed}")
     report = run("-m", "pytest", *options, *tests, cwd=ROOT)
     assert " passed" in report.splitlines()[-1]
 
@@ -176,6 +184,21 @@ def listed() -> dict[str, dict[str, object]]:
     return {name: table for path in files for name, table in tomllib.loads(path.read_text()).items()}
 
 
+def test_its_libraries_are_those_that_it_asks_for(installed: Path) -> None:
+    """The extra `people` is what the programs import, no more."""
+    (metadata,) = installed.glob("*.dist-info/METADATA")
+    needs = HeaderParser().parsestr(metadata.read_text()).get_all("Requires-Dist", [])
+    asked = {need.partition(";")[0].partition("[")[0].strip() for need in needs if 'extra == "people"' in need}
+    found = set[str]()
+    for source in (installed / "pgquern/_house").rglob("*.py"):
+        for node in ast.walk(ast.parse(source.read_text())):
+            if isinstance(node, ast.Import):
+                found |= {alias.name.partition(".")[0] for alias in node.names}
+            elif isinstance(node, ast.ImportFrom):
+                found.add((node.module or "").partition(".")[0])
+    assert asked == found - set(sys.stdlib_module_names) - HOUSE - {"pgquern", "_pgquern"}
+
+
 def test_each_program_is_loaded_from_the_package(installed: Path, tmp_path: Path) -> None:
     """Though other packages of these names lie on the path."""
     for name in HOUSE:
@@ -212,3 +235,16 @@ def test_it_looks_into_a_file(installed: Path, tmp_path: Path) -> None:
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr.startswith("Error: 16385: no page says that it is one")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["16384", "16385"]
+
+
+def test_what_needs_the_clone_says_so(installed: Path, tmp_path: Path) -> None:
+    name = next(name for name, table in listed().items() if table.get("clone"))
+    done = command(installed, tmp_path, name, "any", "--words")
+    assert (done.returncode, f"{name} needs a clone of pgquern" in done.stderr) == (2, True), done.stderr
+
+
+def test_without_its_libraries_it_says_what_to_install(installed: Path, tmp_path: Path) -> None:
+    (tmp_path / "click.py").write_text("raise ModuleNotFoundError('gone', name='click')\n")
+    done = command(installed, tmp_path, "--help", path=str(tmp_path))
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == "pgquern needs click; in the clone, pip install '.[people]' installs it\n"
