@@ -104,7 +104,6 @@ def context(found: Sequence[Result]) -> dict[str, Any]:
         shown |= {"targets": simulated["items"], "outcomes": simulated["outcomes"]}
         shown["picture"] = _simulated(simulated["curves"])
         shown["ends"] = _swept(simulated["sweep"])
-        shown["peers"] = simulated.get("peers", [])
     return shown
 
 
@@ -120,24 +119,7 @@ def _simulated_section(result: dict[str, Any]) -> list[str]:
     for t in result["items"]:
         bound = f"{'≤' if t['at_most'] else '≥'} {t['bound']:g}"
         lines.append(f"| {t['work']} | {t['figure']} | {t['reached']:,.2f} | {bound} | {t['seed']} |")
-    return [*lines, "", *_peer_lines(result.get("peers", []))]
-
-
-def _peer_lines(found: Sequence[Mapping[str, Any]]) -> list[str]:
-    if not found:
-        return []
-    return [
-        "Beside a checkpointer and an autovacuum that never stop, each scheduler on one device. `mclock` is told how "
-        "many requests to keep in flight, and, where it says so, has a part of the device reserved for the foreground:",
-        "",
-        "| foreground | scheduler | p99, µs | a second | background, a second |",
-        "|---|---|---|---|---|",
-        *(
-            f"| {f['foreground']} | {f['peer']} | {f['p99_us']:,.0f} | {f['a_second']:,.0f} | {f['background']:,.0f} |"
-            for f in found
-        ),
-        "",
-    ]
+    return [*lines, ""]
 
 
 def figures(found: Sequence[Result]) -> list[str]:
