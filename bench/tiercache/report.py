@@ -14,8 +14,7 @@ from bench import plots
 from bench.tiercache.peer import LEAST_FRAMES
 from bench.tiercache.policies import DEFAULT, MOST_POINTS, PERCENTS, SEVEN, points, summary
 from tools.common.results import Result
-from tools.stack.__main__ import CONFIGURATIONS, DEVICES
-from tools.stack.targets import SWEPT
+from tools.stack.__main__ import CONFIGURATIONS, DEVICES, SHOWN_BY_THREADS
 
 NAMES = [configuration.name for configuration in CONFIGURATIONS]
 ALL_FOUR = "all four, images"
@@ -225,7 +224,6 @@ def context(found: Sequence[Result]) -> dict[str, Any]:
         "stack": stack,
         "picture": stack_picture(stack["items"]) if stack else "",
         "by_threads": threads_picture(stack["sweep"]) if stack and stack.get("sweep") else "",
-        "targets": stack.get("aims", []) if stack else [],
         "rows": seed_rows(stack["items"]) if stack else [],
         "devices": list(DEVICES),
         "hits": hits_picture(rates) if rates else "",
@@ -275,24 +273,11 @@ def _stack_lines(stack: dict[str, Any]) -> list[str]:
         "|---|---|---|---|---|---|---|---|---|---|---|",
         *rows,
         "",
-        *target_lines(stack),
-    ]
-
-
-def target_lines(stack: dict[str, Any]) -> list[str]:
-    """The targets, and what was measured by the number of threads, if the result has them."""
-    if not stack.get("aims"):
-        return []
-    lines = [
-        f"| {t['device']} | {t['title']} | {t['wanted']} | {t['ratio']:.2f} [{t['least']:.2f}, {t['most']:.2f}] |"
-        for t in stack["aims"]
-    ]
-    return [
-        "| device | target | wanted | reached [worst to best round, best to worst] |",
-        "|---|---|---|---|",
-        *lines,
-        "",
-        *(line for key, title, digits in SWEPT for line in swept_lines(stack["sweep"], key, title, digits)),
+        *(
+            line
+            for key, title, digits in SHOWN_BY_THREADS
+            for line in swept_lines(stack.get("sweep", []), key, title, digits)
+        ),
     ]
 
 

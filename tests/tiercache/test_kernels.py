@@ -260,10 +260,6 @@ def test_the_checksum_is_crc_32c_by_tables_and_by_the_cpu() -> None:
         assert found == crc32c(record)
 
 
-def page_contents(number: int) -> bytes:
-    return number.to_bytes(8, "little") * (ref.PAGE_SIZE // 8)
-
-
 @pytest.mark.parametrize("more", [0, 1, 62, 63, 64, 65, 66, 127, 128, 129, 1000])
 def test_each_of_many_hits_is_told(more: int) -> None:
     """The policy hears of hits later: as if of each at once, however many there were before it is asked."""

@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: PostgreSQL
-"""A cleaner makes room before somebody needs it, and loses nothing; also if files fail, and beside other calls."""
+"""A cleaner makes room before somebody needs it, and loses nothing; also if files fail."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from random import Random
-from threading import Thread, get_ident
 from typing import Any
 
 import pytest
@@ -12,63 +11,31 @@ from pgquern import PgquernError
 from pgquern.tiercache import PAGE_SIZE, File, TierCache, Where, variants
 
 from ref import tiercache as ref
-from tests.common.sleep import until_asleep
 from tests.common.variants import every_variant
-from tests.tiercache.devices import SLOT, Disk, Operation, Records
+from tests.tiercache.devices import Disk, Operation, Records, contents, is_put
 
 PAGES, FRAMES, SLOTS = 80, 16, 4
 SIZES: dict[str, Any] = {"pages": PAGES, "frames": FRAMES, "slots": SLOTS, "batch": 1, "policy": "lru"}
-LONG = 20.0
-"""Seconds in which what must happen will."""
 ALL = 1000
 """Steps: as many as it takes."""
 every = pytest.mark.parametrize("policy", every_variant(variants()))
-
-
-def contents(number: int) -> bytes:
-    return number.to_bytes(8, "little") * (PAGE_SIZE // 8)
 
 
 def in_memory(cache: TierCache) -> list[int]:
     return [page for page in range(PAGES) if cache.where(page) & Where.IN_MEMORY]
 
 
-def is_put(operation: Operation) -> bool:
-    return (operation.what, operation.file, operation.size) == ("write", File.SSD, SLOT)
-
-
 def writes_pages(operation: Operation) -> bool:
     return operation[:2] == ("write", File.STORE) and operation.offset < PAGES * PAGE_SIZE
 
 
-class Meddled(Disk):
-    """`meanwhile()` is called once, before the first operation that `when` says."""
-
-    def __init__(self) -> None:
-        super().__init__(PAGES, SLOTS)
-        self.when: Callable[[Operation], bool] = lambda _operation: False
-        self.meanwhile: Callable[[], None] = lambda: None
-        self.done: list[tuple[Operation, int]] = []
-        """Operations, each with the thread that makes it."""
-
-    def fault(self, operation: Operation) -> Any:
-        self.done.append((operation, get_ident()))
-        if self.when(operation):
-            self.when = lambda _operation: False
-            self.meanwhile()
-        return super().fault(operation)
-
-    def during(self, when: Callable[[Operation], bool], meanwhile: Callable[[], None]) -> None:
-        self.when, self.meanwhile = when, meanwhile
+@pytest.fixture
+def disk() -> Disk:
+    return Disk(PAGES, SLOTS)
 
 
 @pytest.fixture
-def disk() -> Meddled:
-    return Meddled()
-
-
-@pytest.fixture
-def clean(disk: Meddled) -> Iterator[TierCache]:
+def clean(disk: Disk) -> Iterator[TierCache]:
     """Page p holds contents(p), is clean, and was asked for twice; the memory has the last sixteen."""
     cache = TierCache(disk, **SIZES)
     for page in range(PAGES):
@@ -81,7 +48,7 @@ def clean(disk: Meddled) -> Iterator[TierCache]:
 
 
 @pytest.fixture
-def dirty(disk: Meddled) -> Iterator[TierCache]:
+def dirty(disk: Disk) -> Iterator[TierCache]:
     """No SSD; the pages 0 to 15, all of a block, are dirty in memory."""
     cache = TierCache(disk, **SIZES | {"slots": 0})
     for page in range(FRAMES):
@@ -171,7 +138,7 @@ def refused(cache: TierCache, frames: int = 4) -> int:
     return refusal.value.code
 
 
-def test_a_loop_of_calls_makes_no_requests_to_a_store_that_fails(dirty: TierCache, disk: Meddled) -> None:
+def test_a_loop_of_calls_makes_no_requests_to_a_store_that_fails(dirty: TierCache, disk: Disk) -> None:
     """Each call tells it; the next fsync, too. Nothing is lost."""
     disk.broken = writes_pages
     assert refused(dirty) == lib.PGQ_TIERCACHE_WRITE_BACK
@@ -215,54 +182,3 @@ def test_pages_leave_past_an_ssd_that_fails(policy: str, steps: int) -> None:
     assert in_memory(kernel) == sorted(oracle.memory)
     assert disk.log == records.log
     kernel.close()
-
-
-# ---- beside others -------------------------------------------------------------------------------
-
-
-def beside(call: Callable[[], Any]) -> Thread:
-    thread = Thread(target=call, daemon=True)
-    thread.start()
-    return thread
-
-
-def test_an_fsync_waits_for_one_batch_of_a_cleaner(disk: Meddled) -> None:
-    """It comes while the cleaner writes its first one back; five blocks are dirty, and the cleaner needs them all."""
-    cache = TierCache(disk, **SIZES | {"slots": 0})
-    # Several rounds: a cleaner that lets nobody go first would not come first in each.
-    for _ in range(5):
-        for n in range(FRAMES):
-            cache.write(n % 5 * 16 + n // 5, contents(n))
-        begin = len(disk.done)
-        other: list[Thread] = []
-
-        def meanwhile(other: list[Thread] = other) -> None:
-            other.append(beside(cache.fsync))
-            until_asleep(other[0])
-
-        disk.during(writes_pages, meanwhile)
-        assert cache.clean(FRAMES // 2, ALL) == 0
-        other[0].join(LONG)
-        assert not other[0].is_alive()
-        writers = [thread for operation, thread in disk.done[begin:] if writes_pages(operation)]
-        assert [writer == other[0].ident for writer in writers] == [False, True, True, True, True]
-    cache.close()
-
-
-def test_fsyncs_that_wait_for_each_other_stop_no_cleaner(clean: TierCache, disk: Meddled) -> None:
-    """One writes, another one waits for it, and the pages that are to leave are clean."""
-    clean.write(PAGES - 1, contents(PAGES - 1))
-    left: list[int] = []
-    others: list[Thread] = []
-
-    def meanwhile() -> None:
-        others.append(beside(clean.fsync))
-        until_asleep(others[0])
-        others.append(beside(lambda: left.append(clean.clean(4, ALL))))
-        others[1].join(LONG)
-
-    disk.during(writes_pages, meanwhile)
-    clean.fsync()
-    assert left == [0]
-    others[0].join(LONG)
-    assert in_memory(clean) == [*range(68, PAGES)]

@@ -6,18 +6,14 @@ from random import Random
 from typing import Any
 
 import pytest
-from pgquern.tiercache import PAGE_SIZE, File, TierCache, variants
+from pgquern.tiercache import File, TierCache, variants
 
 from ref import tiercache as ref
 from tests.common.variants import every_variant
-from tests.tiercache.devices import SLOT, Disk, Records
+from tests.tiercache.devices import Disk, Records, contents, is_put
 
-PAGES, FRAMES, SLOTS, FIRST = 640, 16, 8, 575
+PAGES, FRAMES, SLOTS = 640, 16, 8
 SIZES: dict[str, Any] = {"pages": PAGES, "frames": FRAMES, "slots": SLOTS, "batch": 1, "policy": "lru"}
-
-
-def contents(number: int) -> bytes:
-    return number.to_bytes(8, "little") * (PAGE_SIZE // 8)
 
 
 def asked(seed: int, n: int) -> Iterable[tuple[int, bool]]:
@@ -71,7 +67,7 @@ def test_fewer_writes_to_the_ssd_and_hardly_more_reads_of_the_store(policy: str)
         cache = definition(records, **SIZES | {"slots": 40, "policy": policy})
         for page, _ in asked(1, 6000):
             cache.read(page)
-        puts = sum(op.what == "write" and op.file is File.SSD and op.size == SLOT for op in records.log)
+        puts = sum(map(is_put, records.log))
         found.append((puts, sum(op[:2] == ("read", File.STORE) for op in records.log)))
     (each, reads_of_each), (ours, reads) = found
     assert 2 * ours < each

@@ -9,34 +9,13 @@ import pytest
 from pgquern.tiercache import PAGE_SIZE, File, TierCache, Where
 
 from ref.tiercache import SECTOR
-from tests.tiercache.devices import FIRST_SLOT, SLOT, Disk, Operation
+from tests.common.sleep import until_asleep
+from tests.tiercache.devices import FIRST_SLOT, Between, Operation, beside, contents, is_put
 
 PAGES, SLOTS = 80, 4
 SIZES: dict[str, Any] = {"pages": PAGES, "frames": 16, "slots": SLOTS, "batch": 1, "policy": "lru"}
 A_WHILE, LONG = 0.2, 20.0
 """Seconds: in which what must not happen may show, and in which what must happen will."""
-
-
-class Between(Disk):
-    """`meanwhile(operation)` is called once, before the first operation that `when` says."""
-
-    def __init__(self) -> None:
-        super().__init__(PAGES, SLOTS)
-        self.when: Callable[[Operation], bool] = lambda _operation: False
-        self.meanwhile: Callable[[Operation], None] = lambda _operation: None
-
-    def fault(self, operation: Operation) -> Any:
-        if self.when(operation):
-            self.when = lambda _operation: False
-            self.meanwhile(operation)
-        return super().fault(operation)
-
-    def during(self, when: Callable[[Operation], bool], meanwhile: Callable[[Operation], None]) -> None:
-        self.when, self.meanwhile = when, meanwhile
-
-
-def is_put(operation: Operation) -> bool:
-    return (operation.what, operation.file, operation.size) == ("write", File.SSD, SLOT)
 
 
 def is_scrub(operation: Operation) -> bool:
@@ -51,15 +30,11 @@ def reads_store(page: int, n: int = 1) -> Callable[[Operation], bool]:
     return lambda operation: operation == Operation("read", File.STORE, page * PAGE_SIZE, n * PAGE_SIZE)
 
 
-def contents(number: int) -> bytes:
-    return number.to_bytes(8, "little") * (PAGE_SIZE // 8)
-
-
 @pytest.fixture
 def between() -> Iterator[tuple[Between, TierCache]]:
     """Page p holds contents(p), is clean, and was asked for twice. The memory has the last sixteen, the SSD the four
     before."""
-    disk = Between()
+    disk = Between(PAGES, SLOTS)
     cache = TierCache(disk, **SIZES)
     for page in range(PAGES):
         cache.write(page, contents(page))
@@ -85,12 +60,6 @@ def next_but_one_is_on_the_ssd(cache: TierCache) -> None:
     cache.fsync()
     for page in range(66, 80):
         cache.read(page)
-
-
-def beside(call: Callable[[], Any]) -> Thread:
-    thread = Thread(target=call, daemon=True)
-    thread.start()
-    return thread
 
 
 def test_old_contents_on_their_way_to_the_ssd_are_taken_off(between: tuple[Between, TierCache]) -> None:
@@ -191,3 +160,57 @@ def test_a_slot_that_is_taken_off_is_not_taken(between: tuple[Between, TierCache
     assert len(puts) == 1
     assert not any(is_scrub(found) and found.offset in puts for found in disk.log[before:])
     all_as_written(disk, {page: contents(1000 + page) for page in order})
+
+
+# ---- a cleaner -----------------------------------------------------------------------------------
+
+ALL = 1000
+"""Steps: as many as it takes."""
+
+
+def writes_pages(operation: Operation) -> bool:
+    return operation[:2] == ("write", File.STORE) and operation.offset < PAGES * PAGE_SIZE
+
+
+def test_an_fsync_waits_for_one_batch_of_a_cleaner() -> None:
+    """It comes while the cleaner writes its first one back; five blocks are dirty, and the cleaner needs them all."""
+    disk = Between(PAGES, 0)
+    cache = TierCache(disk, **SIZES | {"slots": 0})
+    # Several rounds: a cleaner that lets nobody go first would not come first in each.
+    for _ in range(5):
+        for n in range(16):
+            cache.write(n % 5 * 16 + n // 5, contents(n))
+        begin = len(disk.done)
+        other: list[Thread] = []
+
+        def meanwhile(_operation: Operation, other: list[Thread] = other) -> None:
+            other.append(beside(cache.fsync))
+            until_asleep(other[0])
+
+        disk.during(writes_pages, meanwhile)
+        assert cache.clean(16 // 2, ALL) == 0
+        other[0].join(LONG)
+        assert not other[0].is_alive()
+        writers = [thread for operation, thread in disk.done[begin:] if writes_pages(operation)]
+        assert [writer == other[0].ident for writer in writers] == [False, True, True, True, True]
+    cache.close()
+
+
+def test_fsyncs_that_wait_for_each_other_stop_no_cleaner(between: tuple[Between, TierCache]) -> None:
+    """One writes, another one waits for it, and the pages that are to leave are clean."""
+    disk, clean = between
+    clean.write(PAGES - 1, contents(PAGES - 1))
+    left: list[int] = []
+    others: list[Thread] = []
+
+    def meanwhile(_operation: Operation) -> None:
+        others.append(beside(clean.fsync))
+        until_asleep(others[0])
+        others.append(beside(lambda: left.append(clean.clean(4, ALL))))
+        others[1].join(LONG)
+
+    disk.during(writes_pages, meanwhile)
+    clean.fsync()
+    assert left == [0]
+    others[0].join(LONG)
+    assert [page for page in range(PAGES) if clean.where(page) & Where.IN_MEMORY] == [*range(68, PAGES)]
