@@ -73,6 +73,7 @@ typedef struct row {
     uint32_t outstanding[CLASSES], submits[CLASSES]; /* submitted, and not seen to be done; ever submitted */
     uint64_t latency[CLASSES];
     unsigned shared; /* so often shares have changed */
+    unsigned writes; /* submitted */
     pgq_ioshares_event log[LOG];
 } row;
 
@@ -266,10 +267,12 @@ static void submit(row *r, request **slot)
 
     *slot = q; /* the kernel may have it before the call returns */
     q->waiters = 1;
+    bool writes = q->io.write;
     uint32_t cls = q->io.cls, before = r->outstanding[cls]++, submits = ++r->submits[cls];
     q->asked = world_now();
     pgq_status status = pgq_ioshares_engine_submit(r->engine, &q->io);
     q->waiters = 0;
+    r->writes += status.code == PGQ_OK && writes;
     if (status.code == PGQ_OK)
         return;
     *slot = NULL;
@@ -492,7 +495,7 @@ typedef struct twin {
     pgq_ioshares *scheduler;
     uint32_t shares[CLASSES], told; /* of so many classes */
     uint64_t latency[CLASSES];
-    unsigned shared;
+    unsigned shared, writes;
 } twin;
 
 /* The call that an event is of, again: false if it is refused, or another request goes. */
@@ -504,6 +507,7 @@ static bool call_again(twin *t, const row *r, const pgq_ioshares_event *e)
         return false;
     switch (e->what) {
     case PGQ_IOSHARES_SUBMITTED:
+        t->writes += e->request.write;
         return pgq_ioshares_submit(t->scheduler, &e->request).code == PGQ_OK;
     case PGQ_IOSHARES_DISPATCHED:
         return pgq_ioshares_next(t->scheduler, &went).code == PGQ_OK && went.id == e->request.id &&
@@ -566,6 +570,8 @@ static void judge_all(row *r)
         world_violation(r->world, "the kernel has %u requests at once", the_system.most_doing);
     if (the_system.slept_in_100 > 100000000)
         world_violation(r->world, "a kernel that takes nothing is asked for longer than a tenth of a second");
+    if (t.writes != r->writes)
+        world_violation(r->world, "%u writes were submitted, and the log says %u", r->writes, t.writes);
     if (t.shared != r->shared || t.told != 0)
         world_violation(r->world, "shares have changed %u times, and the log says %u", r->shared, t.shared);
     free(memory);
@@ -582,7 +588,7 @@ static void one_engine(row *r)
         disk_stop_after(&r->disk, 1 + world_below(w, 60));
     memset(r->outstanding, 0, sizeof r->outstanding);
     memset(r->latency, 0, sizeof r->latency);
-    r->shared = 0;
+    r->shared = r->writes = 0;
     r->started = false;
     r->working = r->clients;
     r->engine = NULL;
