@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: PostgreSQL
 """The kernel and the oracle side by side: each answer, each page's place, and each operation on a file."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import partial
 from random import Random
 from typing import Any
@@ -22,6 +22,7 @@ from tests.tiercache.devices import (
     Disk,
     Fault,
     Records,
+    contents,
     everything,
     nothing,
     whole_writes,
@@ -258,6 +259,88 @@ def test_the_checksum_is_crc_32c_by_tables_and_by_the_cpu() -> None:
     for record, at in ((slot, 52), (trailer, 52)):
         found, record[at : at + 4] = int.from_bytes(record[at : at + 4], "little"), bytes(4)
         assert found == crc32c(record)
+
+
+class Meddling(Disk):
+    """Another thread's calls, made while a page of the store is on its way: `meanwhile(page)`, once it was read."""
+
+    def __init__(self) -> None:
+        super().__init__(PAGES, 0)
+        self.meanwhile: Callable[[int], None] | None = None
+
+    def read(self, file: File, size: int, offset: int) -> bytes:
+        found = super().read(file, size, offset)
+        if file is File.STORE and self.meanwhile is not None:
+            self.meanwhile(offset // ref.PAGE_SIZE)
+        return found
+
+
+@pytest.fixture
+def meddling() -> Iterator[tuple[Meddling, TierCache]]:
+    """Sixteen frames, and no SSD; page p holds contents(p), and the memory has the last ones."""
+    disk = Meddling()
+    cache = TierCache(disk, pages=PAGES, frames=16, slots=0, batch=1, policy="lru")
+    for page in range(PAGES):
+        cache.write(page, contents(page))
+    cache.fsync()
+    yield disk, cache
+    cache.close()
+
+
+def test_a_page_that_is_written_while_it_is_read_is_read_again(meddling: tuple[Meddling, TierCache]) -> None:
+    """It is written back and evicted, too: when the read ends, no tier has it, as when the read began."""
+    disk, cache = meddling
+
+    def meanwhile(_page: int) -> None:
+        disk.meanwhile = None
+        cache.write(0, contents(1000))
+        cache.fsync()
+        for page in range(PAGES - 1, PAGES - 33, -1):
+            cache.read(page)
+        assert cache.where(0) == 0
+
+    disk.meanwhile = meanwhile
+    assert cache.read(0) == contents(1000)
+    assert cache.read(0) == contents(1000)
+
+
+def test_an_fsync_finds_what_is_dirty_whatever_became_clean_before(meddling: tuple[Meddling, TierCache]) -> None:
+    """A page in each of the five blocks, written many times. Two blocks become clean; the fsync writes the others."""
+    disk, cache = meddling
+    pages = range(0, PAGES, ref.BLOCK_PAGES)
+    for page in [*pages] * 40:
+        cache.write(page, contents(1000 + page))
+    cache.write_back(1)
+    cache.write_back(4)
+    before = len(disk.log)
+    cache.fsync()
+    done = [operation for operation in disk.log[before:] if operation.file is File.STORE]
+    written = [operation.offset // ref.PAGE_SIZE for operation in done if operation.what == "write"]
+    assert [page for page in written if page < PAGES] == [0, 32, 48]
+    assert sum(operation.what == "sync" for operation in done) == 3
+    assert {cache.where(page) for page in pages} == {Where.IN_MEMORY}
+    durable = disk.volumes[File.STORE].durable
+    assert all(durable[page * ref.PAGE_SIZE :].startswith(contents(1000 + page)) for page in pages)
+
+
+def test_more_readers_than_frames(meddling: tuple[Meddling, TierCache]) -> None:
+    """Each begins while the one before waits for the store; a quarter of the frames is reserved at most, so a write
+    finds room."""
+    disk, cache = meddling
+    readers = 20
+
+    def meanwhile(page: int) -> None:
+        if page < 2 * readers:
+            assert cache.read(page + 2) == contents(page + 2)
+        else:
+            cache.write(PAGES - 1, contents(PAGES - 1))
+
+    disk.meanwhile = meanwhile
+    assert cache.read(0) == contents(0)
+    disk.meanwhile = None
+    for page in reversed(range(PAGES)):
+        assert cache.read(page) == contents(page)
+    assert sum(cache.where(page) != 0 for page in range(PAGES)) == 16
 
 
 @pytest.mark.parametrize("more", [0, 1, 62, 63, 64, 65, 66, 127, 128, 129, 1000])

@@ -2,10 +2,12 @@
 """Pages, slots and frames while a thread works on a file: other calls are made in the middle of an operation."""
 
 from collections.abc import Callable, Iterator
-from threading import Thread
+from threading import Event, Thread
 from typing import Any
 
 import pytest
+from _pgquern import lib
+from pgquern import PgquernError
 from pgquern.tiercache import PAGE_SIZE, File, TierCache, Where
 
 from ref.tiercache import SECTOR
@@ -162,6 +164,226 @@ def test_a_slot_that_is_taken_off_is_not_taken(between: tuple[Between, TierCache
     all_as_written(disk, {page: contents(1000 + page) for page in order})
 
 
+def test_a_page_made_durable_on_its_way_to_the_ssd_is_clean_there(between: tuple[Between, TierCache]) -> None:
+    """The write-back sets nothing aside, and settles what is in memory; the slot is then of a clean page."""
+    disk, cache = between
+    cache.write(64, contents(1000))
+    for page in range(65, 80):
+        cache.read(page)
+    done: list[Thread] = []
+
+    def meanwhile(_operation: Operation) -> None:
+        done.append(beside(cache.fsync))
+        done[0].join(A_WHILE)
+
+    disk.during(is_put, meanwhile)
+    assert cache.read(0) == contents(0)
+    done[0].join(LONG)
+    assert not done[0].is_alive()
+    assert cache.where(64) == Where.ON_SSD
+    disk.replace_ssd(None)
+    all_as_written(disk, {64: contents(1000)})
+
+
+def test_a_slot_is_not_written_while_it_is_read(between: tuple[Between, TierCache]) -> None:
+    """Meanwhile other pages come to the SSD. The slot is free afterwards."""
+    disk, cache = between
+
+    def meanwhile(_operation: Operation) -> None:
+        for page in range(4):
+            assert cache.read(page) == contents(page)
+
+    disk.during(reads_ssd, meanwhile)
+    before = len(disk.log)
+    assert cache.read(63) == contents(63)
+    assert not any(reads_store(63)(operation) for operation in disk.log[before:])
+    for page in range(20, 40):
+        assert cache.read(page) == contents(page)
+    assert sum(cache.where(page) & Where.ON_SSD == Where.ON_SSD for page in range(PAGES)) == SLOTS
+    cache.write(63, contents(1000))
+    cache.fsync()
+    all_as_written(disk, {63: contents(1000)})
+
+
+def test_a_slot_that_cannot_be_read_and_has_lost_its_page_meanwhile(between: tuple[Between, TierCache]) -> None:
+    disk, cache = between
+
+    def meanwhile(_operation: Operation) -> None:
+        for page in range(4):
+            assert cache.read(page) == contents(page)
+        raise OSError("on purpose")
+
+    disk.during(reads_ssd, meanwhile)
+    assert cache.read(63) == contents(63)
+
+
+def test_one_request_reads_ahead_at_a_time() -> None:
+    """There is one buffer for it. Another scan reads its pages one by one meanwhile."""
+    disk = Between(PAGES, SLOTS)
+    cache = TierCache(disk, **SIZES | {"frames": 160, "slots": 0})
+    for page in range(PAGES):
+        cache.write(page, contents(page))
+    cache.fsync()
+    cache.close()
+    cache = TierCache(disk, **SIZES | {"frames": 160, "slots": 0})
+
+    def meanwhile(_operation: Operation) -> None:
+        assert [cache.read(page) for page in (32, 33)] == [contents(page) for page in (32, 33)]
+
+    cache.read(0)
+    disk.during(reads_store(1, 15), meanwhile)
+    before = len(disk.log)
+    assert [cache.read(page) for page in range(1, 16)] == [contents(page) for page in range(1, 16)]
+    assert [found.size // PAGE_SIZE for found in disk.log[before:]] == [1, 1, 15]
+    cache.close()
+
+
+def test_a_page_that_three_want_is_read_once(between: tuple[Between, TierCache]) -> None:
+    """From the store, and from the SSD; the others wait, and all are woken."""
+    disk, cache = between
+    for page, when in ((0, reads_store(0)), (63, reads_ssd)):
+        others: list[Thread] = []
+        found: list[bytes] = []
+
+        def meanwhile(_operation: Operation, page: int = page, others: Any = others, found: Any = found) -> None:
+            others.extend(beside(lambda: found.append(cache.read(page))) for _ in range(2))
+            for other in others:
+                until_asleep(other)
+
+        before = len(disk.log)
+        disk.during(when, meanwhile)
+        assert cache.read(page) == contents(page)
+        for other in others:
+            other.join(LONG)
+        assert found == [contents(page)] * 2
+        assert sum(operation.what == "read" for operation in disk.log[before:]) == 1
+
+
+@pytest.mark.parametrize("comes_before", [False, True])
+def test_a_page_written_while_it_is_read_past_the_memory_is_read_again(comes_before: bool) -> None:
+    """No page can leave as the read begins. Then its page is written, comes_before: in memory, where another read has
+    brought it; and the store is, between two sectors of the read."""
+    disk = Between(PAGES, SLOTS)
+    cache = TierCache(disk, **SIZES | {"slots": 0})
+    for page in (40, *range(16)):
+        cache.write(page, contents(page))
+    disk.broken = lambda operation: operation[:2] == ("write", File.STORE)
+    with pytest.raises(PgquernError):
+        cache.fsync()
+    read = disk.read
+
+    def slow(file: File, size: int, offset: int) -> bytes:
+        first = read(file, size, offset)
+        disk.read = read  # type: ignore[method-assign]
+        disk.broken = lambda _operation: False
+        if comes_before:
+            cache.fsync()
+            assert cache.read(40) == contents(40)
+        cache.write(40, contents(1000))
+        cache.fsync()
+        return first[:SECTOR] + read(file, size, offset)[SECTOR:]
+
+    disk.read = slow  # type: ignore[method-assign]
+    assert cache.read(40) == contents(1000)
+    cache.close()
+
+
+def test_a_page_that_another_brings_to_memory_is_read_past_it(between: tuple[Between, TierCache]) -> None:
+    """A read of the SSD has no frame, and fails. Beside it another one has a frame, and ends while the first one reads
+    the store; and a frame is free by then. The page comes to one frame: its newest contents stay in memory."""
+    disk, cache = between
+    others: list[Thread] = []
+    holds, goes_on = Event(), Event()
+    for page in range(64, 80):
+        cache.write(page, contents(page))
+    disk.broken = lambda operation: operation[:2] == ("write", File.STORE)
+    with pytest.raises(PgquernError):
+        cache.fsync()
+
+    def hold(_operation: Operation) -> None:
+        holds.set()
+        goes_on.wait(LONG)
+
+    def go_on(_operation: Operation) -> None:
+        goes_on.set()
+        others[0].join(LONG)
+
+    def meanwhile(_operation: Operation) -> None:
+        disk.broken = lambda _operation: False
+        cache.fsync()
+        disk.during(reads_ssd, hold)
+        others.append(beside(lambda: cache.read(63)))
+        holds.wait(LONG)
+        disk.broken = reads_store(10)
+        with pytest.raises(PgquernError):
+            cache.read(10)
+        disk.broken = lambda _operation: False
+        disk.during(reads_store(63), go_on)
+        raise OSError("on purpose")
+
+    disk.during(reads_ssd, meanwhile)
+    assert cache.read(63) == contents(63)
+    assert goes_on.is_set()
+    assert cache.where(63) == Where.IN_MEMORY
+    cache.write(63, contents(1000))
+    for page in range(0, 40, 2):
+        assert cache.read(page) == contents(page)
+        assert cache.read(63) == contents(1000)
+
+
+def test_the_only_free_slot_is_waited_for(between: tuple[Between, TierCache]) -> None:
+    """It is being overwritten; a page that is to leave memory goes there afterwards."""
+    disk, cache = between
+    cache.read(63)
+    cache.write(63, contents(1000))
+    victim = min(page for page in range(PAGES) if cache.where(page) & Where.IN_MEMORY and page != 63)
+    other: list[Thread] = []
+
+    def meanwhile(operation: Operation) -> None:
+        before = len(disk.log)
+        other.append(beside(lambda: cache.read(0)))
+        other[0].join(A_WHILE)
+        assert not any(is_put(found) and found.offset == operation.offset for found in disk.log[before:])
+
+    disk.during(is_scrub, meanwhile)
+    cache.fsync()
+    other[0].join(LONG)
+    assert not other[0].is_alive()
+    assert cache.where(0) == Where.IN_MEMORY
+    assert cache.where(victim) == Where.ON_SSD
+    all_as_written(disk, {63: contents(1000)})
+
+
+def test_a_page_that_is_leaving_is_waited_for() -> None:
+    """No other page can leave: all are dirty, and a write-back of them has failed. A read waits for the one that goes
+    to the SSD, and its page comes to memory then."""
+    disk = Between(PAGES, SLOTS)
+    cache = TierCache(disk, **SIZES | {"slots": 2})
+    for page in range(16):
+        cache.write(page, contents(page))
+    disk.broken = lambda operation: operation[:2] == ("write", File.STORE)
+    with pytest.raises(PgquernError):
+        cache.write_back(0)
+    cache.write(16, contents(16))
+    with pytest.raises(PgquernError):
+        cache.write_back(0)
+    waits: list[Thread] = []
+
+    def meanwhile(_operation: Operation) -> None:
+        waits.append(beside(lambda: cache.read(40)))
+        waits[0].join(A_WHILE)
+        disk.broken = lambda _operation: False
+
+    disk.during(is_put, meanwhile)
+    cache.write(17, contents(17))
+    waits[0].join(LONG)
+    assert cache.where(40) == Where.IN_MEMORY
+    with pytest.raises(PgquernError):
+        cache.fsync()
+    assert [cache.read(page) for page in range(18)] == [contents(page) for page in range(18)]
+    cache.close()
+
+
 # ---- a cleaner -----------------------------------------------------------------------------------
 
 ALL = 1000
@@ -214,3 +436,103 @@ def test_fsyncs_that_wait_for_each_other_stop_no_cleaner(between: tuple[Between,
     assert left == [0]
     others[0].join(LONG)
     assert [page for page in range(PAGES) if clean.where(page) & Where.IN_MEMORY] == [*range(68, PAGES)]
+
+
+def refused(cache: TierCache) -> int:
+    with pytest.raises(PgquernError) as refusal:
+        cache.clean(4, ALL)
+    return refusal.value.code
+
+
+def test_the_begin_of_an_fsync_wakes_all_cleaners() -> None:
+    """Two wait for the one that waits for another fsync, and none comes after it."""
+    disk = Between(PAGES, SLOTS)
+    cache = TierCache(disk, **SIZES | {"slots": 0})
+    for page in range(16):
+        cache.write(page, contents(page))
+    left: list[int] = []
+    others: list[Thread] = []
+
+    def meanwhile(_operation: Operation) -> None:
+        for call in (cache.fsync, *[lambda: left.append(cache.clean(16 // 2, ALL))] * 2):
+            others.append(beside(call))
+            until_asleep(others[-1])
+
+    disk.during(writes_pages, meanwhile)
+    cache.fsync()
+    for other in others:
+        other.join(LONG)
+    assert left == [0, 0]
+    cache.close()
+
+
+def test_nobody_waits_for_a_cleaner_while_a_frame_is_free(between: tuple[Between, TierCache]) -> None:
+    """The second page is on its way to the SSD, and a read needs what the first one has left."""
+    disk, clean = between
+    found: list[bytes] = []
+
+    def second(_operation: Operation) -> None:
+        before = len(disk.log)
+        found.append(clean.read(10))
+        assert [operation[:2] for operation in disk.log[before:]] == [("read", File.STORE)]
+
+    disk.during(is_put, lambda _operation: disk.during(is_put, second))
+    assert clean.clean(2, ALL) == 0
+    assert found == [contents(10)]
+    assert sum(clean.where(page) & Where.IN_MEMORY != 0 for page in range(PAGES)) == 16 - 2
+
+
+def test_a_cleaner_does_not_fail_while_a_page_leaves() -> None:
+    """No other can: all are dirty, and a write-back of them has failed."""
+    disk = Between(PAGES, SLOTS)
+    cache = TierCache(disk, **SIZES | {"slots": 2})
+    for page in range(16):
+        cache.write(page, contents(page))
+    disk.broken = lambda operation: operation[:2] == ("write", File.STORE)
+    with pytest.raises(PgquernError):
+        cache.write_back(0)
+    cache.write(16, contents(16))
+    with pytest.raises(PgquernError):
+        cache.write_back(0)
+    left: list[int] = []
+    disk.during(is_put, lambda _operation: left.append(cache.clean(4, ALL)))
+    cache.write(17, contents(17))
+    assert left == [0]
+    assert refused(cache) == lib.PGQ_TIERCACHE_WRITE_BACK
+    disk.broken = lambda _operation: False
+    assert [cache.read(page) for page in range(18)] == [contents(page) for page in range(18)]
+    cache.close()
+
+
+def test_a_cleaner_that_another_call_ends_does_not_fail(between: tuple[Between, TierCache]) -> None:
+    """Its page is written meanwhile, and stays: no frame is free, and none is to be."""
+    disk, clean = between
+
+    def meanwhile(_operation: Operation) -> None:
+        clean.write(64, contents(1000))
+        assert clean.clean(0, ALL) == 0
+
+    disk.during(is_put, meanwhile)
+    assert clean.clean(1, 1) == 0
+    assert sum(clean.where(page) & Where.IN_MEMORY != 0 for page in range(PAGES)) == 16
+
+
+def test_who_has_waited_for_a_write_back_makes_none_for_others() -> None:
+    """A write needs room while a cleaner writes the block back whose pages leave next. Another block stays dirty."""
+    disk = Between(PAGES, SLOTS)
+    cache = TierCache(disk, **SIZES | {"slots": 0})
+    for page in range(16):
+        cache.write(page if page < 8 else 40 + page, contents(page))
+    other: list[Thread] = []
+
+    def meanwhile(_operation: Operation) -> None:
+        other.append(beside(lambda: cache.write(30, contents(30))))
+        other[0].join(0.2)
+
+    disk.during(writes_pages, meanwhile)
+    cache.clean(1, 1)
+    other[0].join(LONG)
+    assert not other[0].is_alive()
+    assert cache.where(48) == Where.IN_MEMORY | Where.MEMORY_DIRTY
+    assert cache.read(30) == contents(30)
+    cache.close()
