@@ -67,6 +67,19 @@ def fails_at(wanted: Operation) -> Callable[[Operation], bool]:
     return lambda operation: operation == wanted
 
 
+def fsync_fails(disk: Disk, cache: TierCache, broken: Callable[[Operation], bool]) -> None:
+    """While these operations do."""
+    disk.broken = broken
+    with pytest.raises(PgquernError):
+        cache.fsync()
+    disk.broken = lambda _operation: False
+
+
+def ssd_sync_or_control(operation: Operation) -> bool:
+    """A sync of the SSD, and all that would say so in the control file."""
+    return operation == Operation("sync", File.SSD) or (operation.what != "read" and operation.file is File.CONTROL)
+
+
 def after_power_loss(disk: Disk, **sizes: Any) -> TierCache:
     disk.lose_power(nothing)
     disk.heal()
@@ -161,10 +174,7 @@ def test_a_block_stays_listed_until_it_is_durable() -> None:
     disk = Disk(PAGES, 0)
     cache = opened(disk, slots=0)
     cache.write(0, page(1))
-    disk.broken = fails_at(Operation("sync", File.STORE))
-    with pytest.raises(PgquernError):
-        cache.fsync()
-    disk.broken = lambda _operation: False
+    fsync_fails(disk, cache, fails_at(Operation("sync", File.STORE)))
     for _ in range(3):
         cache.write(20, page(9))
         cache.write_back(1)
@@ -224,11 +234,8 @@ def test_what_a_failed_sync_of_the_ssd_has_dropped_does_not_come_back() -> None:
     disk = with_page_0_on_the_ssd(1)
     cache = opened(disk)
     cache.write(0, page(2))
-    disk.broken = lambda op: op == Operation("sync", File.SSD) or (op.what != "read" and op.file is File.CONTROL)
-    with pytest.raises(PgquernError):
-        cache.fsync()
+    fsync_fails(disk, cache, ssd_sync_or_control)
     cache.close()
-    disk.broken = lambda _operation: False
     cache = opened(disk)
     assert cache.counts().ssd_found == SsdFound.OURS
     cache.write(0, page(3))
@@ -247,11 +254,8 @@ def test_a_sound_slot_that_a_failed_sync_of_the_ssd_has_dropped_is_written_again
     for other in range(20, 20 + FRAMES):
         cache.write(other, page(3))
     assert cache.where(0) == Where.ON_SSD | Where.SSD_DIRTY
-    disk.broken = lambda op: op == Operation("sync", File.SSD) or (op.what != "read" and op.file is File.CONTROL)
-    with pytest.raises(PgquernError):
-        cache.fsync()
+    fsync_fails(disk, cache, ssd_sync_or_control)
     cache.close()
-    disk.broken = lambda _operation: False
     cache = opened(disk)
     assert cache.counts().ssd_found == SsdFound.OURS
     stays_after_an_fsync(disk, cache, 2)
@@ -269,11 +273,8 @@ def test_a_clean_slot_that_a_failed_sync_of_the_ssd_has_dropped_is_written_again
         cache.read(other)
         cache.read(0)
     assert Operation("write", File.SSD, FIRST_SLOT + slot * SLOT, SLOT) in disk.log[before:]
-    disk.broken = lambda op: op == Operation("sync", File.SSD) or (op.what != "read" and op.file is File.CONTROL)
-    with pytest.raises(PgquernError):
-        cache.fsync()
+    fsync_fails(disk, cache, ssd_sync_or_control)
     cache.close()
-    disk.broken = lambda _operation: False
     cache = opened(disk)
     assert cache.counts().ssd_found == SsdFound.OURS
     assert not any(cache.where(other) & Where.SSD_DIRTY for other in range(PAGES))
@@ -287,10 +288,7 @@ def test_a_block_that_was_written_in_part_stays_listed() -> None:
     cache = opened(disk)
     for other in range(FRAMES):
         cache.write(other, page(1))
-    disk.broken = fails_at(Operation("sync", File.STORE))
-    with pytest.raises(PgquernError):
-        cache.fsync()
-    disk.broken = lambda _operation: False
+    fsync_fails(disk, cache, fails_at(Operation("sync", File.STORE)))
     cache.write(FRAMES, page(1))
     assert cache.where(0) == Where.ON_SSD | Where.SSD_DIRTY
     disk.broken = lambda operation: operation.what == "read" and operation.file is File.SSD
@@ -338,11 +336,8 @@ def test_a_torn_trailer_leaves_the_list_of_a_failed_sync() -> None:
         cache.fsync()
     cache.write(80 * BLOCK_PAGES, page(3))
     disk.fails_as = Fault(lambda _number, sector: sector == 0)
-    disk.broken = lambda op: op.what == "write" and op.offset >= 1600 * PAGE_SIZE
-    with pytest.raises(PgquernError):
-        cache.fsync()
+    fsync_fails(disk, cache, lambda op: op.what == "write" and op.offset >= 1600 * PAGE_SIZE)
     cache.close()
-    disk.broken = lambda _operation: False
     stays_after_an_fsync(disk, opened(disk, **sizes), 2, **sizes)
 
 
