@@ -241,6 +241,27 @@ def test_bad_ranges_are_refused(variant: str, bad: tuple[int, int]) -> None:
                 call(Hold(), *bad, exclusive=False)
 
 
+@pytest.mark.parametrize(
+    ("offset", "length"), [(0, 0), (1, ref.LIMIT), (-1, 1), (-1, 10), (5, -1), (ref.LIMIT, -1), (-5, -5)]
+)
+def test_the_definition_refuses_bad_ranges(offset: int, length: int) -> None:
+    """What is negative, too: a negative length would give a range that ends before it begins."""
+    lock = ref.RangeLock()
+    for call in (lock.request, lock.try_request):
+        with pytest.raises(ref.RangeError):
+            call(offset, length, exclusive=True)
+    assert (lock.held, lock.waiting, lock.events) == ([], [], [])
+
+
+def test_the_definition_lets_nobody_leave_who_is_not_there() -> None:
+    lock = ref.RangeLock()
+    held, waits = lock.request(0, ref.LIMIT, exclusive=True), lock.request(0, 1, exclusive=False)
+    with pytest.raises(ref.NotHeldError):
+        lock.release(waits)
+    with pytest.raises(ref.NotWaitingError):
+        lock.cancel(held)
+
+
 @every
 def test_what_is_not_held_cannot_be_released(variant: str) -> None:
     hold = Hold()
