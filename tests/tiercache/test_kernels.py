@@ -3,6 +3,7 @@
 
 from collections.abc import Callable, Iterator
 from functools import partial
+from itertools import pairwise
 from random import Random
 from typing import Any
 
@@ -63,6 +64,24 @@ def test_hits_of_long_traces(policy: str, seed: int) -> None:
     pages = [int(rng.paretovariate(0.6)) % 400 + at // 1000 * 7 for at in range(4000)]
     for frames in (10, 40, 100):
         assert hits(pages, frames, policy=policy) == ref.hits(policy, pages, frames)
+
+
+@every
+@given(pages=st.lists(st.integers(0, 30) | st.integers(0, 2**64 - 1), max_size=300), frames=st.integers(1, 25))
+def test_hits_of_any_policy(policy: str, pages: list[int], frames: int) -> None:
+    """No policy beats the optimum, and none has a choice with one frame, or with enough for all."""
+    distinct = len(set(pages))
+    assert hits(pages, frames, policy=policy) <= ref.most_hits(pages, frames)
+    assert hits(pages, max(distinct, 1), policy=policy) == len(pages) - distinct
+    assert hits(pages, 1, policy=policy) == sum(page == before for before, page in pairwise(pages))
+
+
+@every
+def test_a_hot_set_survives_a_scan_but_not_under_lru(policy: str) -> None:
+    hot = list(range(50)) * 4
+    pages = hot + list(range(1000, 1400)) + hot
+    found = hits(pages, 100, policy=policy)
+    assert found == (300 if policy == "lru" else 350)
 
 
 @every
