@@ -13,7 +13,6 @@ for that: hold one range at a time, or ask in ascending order where all ranges a
 Ascending order alone is not enough: a wide request that waits comes before the second range (spec/rangelock shows it).
 """
 
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from enum import Enum
 from typing import NamedTuple
@@ -139,38 +138,3 @@ class RangeLock:
 
     def _note(self, what: What, request: Request) -> None:
         self.events.append(Event(what, request))
-
-
-def judge(events: list[Event]) -> Iterator[str]:
-    """What is wrong in a log of some implementation: nothing, if it kept to the rule.
-
-    After each arrival and each departure all that may go is granted, in any order, before anything else happens.
-    """
-    lock, due = RangeLock(), set[Request]()
-    for number, (what, request) in enumerate(events, 1):
-        if what is What.GRANT:
-            if request not in due:
-                yield f"event {number}: {request} is granted, and may not go"
-            due.discard(request)
-            continue
-        if due:
-            yield f"event {number}: {sorted(due)} may go, and were not granted"
-        due = set()
-        if what is What.REQUEST:
-            if request.ticket <= lock.arrivals:
-                yield f"event {number}: ticket {request.ticket} comes after {lock.arrivals}"
-            lock.arrivals = request.ticket
-            lock.waiting.append(request)
-            due = set(lock._grant())
-        elif what is What.REFUSE:
-            lock.arrivals = request.ticket
-            if lock.may_go(request):
-                yield f"event {number}: {request} is refused, and may go"
-        elif what is What.RELEASE and request in lock.held:
-            due = set(lock.release(request))
-        elif what is not What.RELEASE and request in lock.waiting:
-            due = set(lock.cancel(request, what))
-        else:
-            yield f"event {number}: {request} leaves ({what.value}), and was not there"
-    if due:
-        yield f"at the end: {sorted(due)} may go, and were not granted"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: PostgreSQL
-"""The I/O scheduler's part of the report: the seed's story on a simulated and on a real device."""
+"""The I/O scheduler's part of the report: the seed's story on a simulated device."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -12,8 +12,8 @@ from bench import plots
 from tools.common.results import Result
 from tools.simulate import sweep
 
-FIFO, KERNEL = plots.UPSTREAM[:2]
-LATENCY, ALONE, SFQ = plots.OURS[:3]
+FIFO = plots.UPSTREAM[0]
+ALONE, SFQ = plots.OURS[1:3]
 
 Line = tuple[str, str, Sequence[float]]
 """Label, colour, values."""
@@ -96,27 +96,12 @@ def _swept(axes_found: Sequence[Mapping[str, Any]]) -> Markup:
         return Markup(plots.svg(figure))
 
 
-def _real(result: dict[str, Any]) -> Markup:
-    """The same of the trials on a file."""
-    curves = {name.removeprefix("file: "): curve for name, curve in result["curves"].items() if "file: " in name}
-    before_and_after = (("straight to the kernel", KERNEL), ("fifo", FIFO), ("sfq", SFQ))
-    all_ways = (("alone", ALONE), *before_and_after, ("sfq, for latency", LATENCY))
-    with plt.rc_context(plots.STYLE):
-        figure, (left, middle, right) = plt.subplots(1, 3, figsize=(13, 3.4), layout="constrained")
-        _latencies(left, result["quantiles"], [(n, c, curves[n]["cdf"]) for n, c in all_ways])
-        _timeline(middle, result["slot_seconds"], [(n, c, curves[n]["timeline"]) for n, c in before_and_after])
-        backlogged = curves["sfq, all backlogged"]
-        _service(right, backlogged["edges"], backlogged["service"])
-        return Markup(plots.svg(figure))
-
-
 def context(found: Sequence[Result]) -> dict[str, Any]:
     """What report.html is rendered with."""
-    simulated, real = _of_layer(found, "simulation"), _of_layer(found, "workload")
-    shown: dict[str, Any] = {"targets": [], "real": real, "real_picture": _real(real) if real else ""}
+    simulated = _of_layer(found, "simulation")
+    shown: dict[str, Any] = {"targets": []}
     if simulated:
         shown |= {"targets": simulated["items"], "outcomes": simulated["outcomes"]}
         shown["picture"] = _simulated(simulated["curves"])
         shown["ends"] = _swept(simulated["sweep"])
-        shown["peers"] = simulated.get("peers", [])
     return shown

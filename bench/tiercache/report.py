@@ -17,7 +17,6 @@ from tools.common.results import Result
 from tools.stack.__main__ import CONFIGURATIONS, DEVICES
 
 NAMES = [configuration.name for configuration in CONFIGURATIONS]
-ALL_FOUR = "all four, images"
 PLAIN, ONE, ALL = plots.UPSTREAM[0], plots.OURS[2], plots.OURS[1]
 PANELS = {
     "transactions_a_second": "transactions a second",
@@ -165,50 +164,6 @@ def distances(found: Sequence[Result]) -> dict[str, Any] | None:
     return {"picture": distances_picture(items), "rows": rows, "least": LEAST_FRAMES, "most": MOST_POINTS}
 
 
-def seed_rows(items: Sequence[dict[str, Any]]) -> list[list[str]]:
-    """What the deck says; ours on each device, and how much better than the plain stack with the same protection."""
-    of = {(item["device"], item["parts"]): item for item in items}
-
-    def beside(key: str, fewer: bool, one: str = ALL_FOUR, than: str = "tornpage alone, images") -> list[str]:
-        cells = []
-        for device in DEVICES:
-            if (device, than) not in of:
-                cells.append("–")
-                continue
-            plain, ours = of[device, than][key], of[device, one][key]
-            times = (plain / ours if fewer else ours / plain) if ours and plain else 0
-            cells.append(f"{_number(plain)} → {_number(ours)} ({times:.2g} times)")
-        return cells
-
-    rows = {
-        "99th percentile beside checkpoints: 31.37 → 5.77 ms": (
-            "commit_p99_ms",
-            True,
-            "99th percentile of a commit, ms",
-        ),
-        "stable response without extra hardware": ("read_p999_ms", True, "99.9th percentile of a read, ms"),
-        "twice the throughput": ("transactions_a_second", False, "transactions a second"),
-        "pages of 8 KiB in blocks of 128 KiB": ("store_writes", True, "writes to the store for 1000 transactions"),
-        "a local SSD as an extension of memory": ("store_reads", True, "reads of the store for 1000 transactions"),
-    }
-    found = [[says, what, *beside(key, fewer)] for says, (key, fewer, what) in rows.items()]
-    kernel, atomic = "kernel's page cache", "all four, atomic device"
-    a_second, log, says = "transactions_a_second", "log_mb", "transactions a second"
-    best = "all but tornpage"
-    return [
-        *found,
-        ["the same without protection", f"{says}, plain → {best}", *beside(a_second, False, best, "plain")],
-        ["the same over the kernel's page cache", f"{says}, kernel → {best}", *beside(a_second, False, best, kernel)],
-        ["", f"{says}, kernel, images → all four", *beside(a_second, False, ALL_FOUR, f"{kernel}, images")],
-        ["range locks in the place of the file lock", f"{says}, plain → rangelock alone",
-         *beside(a_second, False, "rangelock alone", "plain")],
-        ["4 to 12 times the throughput with atomic writes", f"{says}, all four: images → atomic device",
-         *beside(a_second, False, atomic, ALL_FOUR)],
-        ["", "MB of log for 1000 transactions, all four: images → atomic device",
-         *beside(log, True, atomic, ALL_FOUR)],
-    ]  # fmt: skip
-
-
 def _stack(found: Sequence[Result]) -> dict[str, Any] | None:
     """The stack's result; None if there is none, or if it is of a version with other configurations."""
     for stack in (result.model_dump() for result in found if result.layer == "stack"):
@@ -224,9 +179,6 @@ def context(found: Sequence[Result]) -> dict[str, Any]:
         "stack": stack,
         "picture": stack_picture(stack["items"]) if stack else "",
         "by_threads": threads_picture(stack["sweep"]) if stack and stack.get("sweep") else "",
-        "targets": stack.get("aims", []) if stack else [],
-        "rows": seed_rows(stack["items"]) if stack else [],
-        "devices": list(DEVICES),
         "hits": hits_picture(rates) if rates else "",
         "rates": rates,
         "distances": distances(found),

@@ -4,7 +4,15 @@
 import struct
 from collections.abc import Callable
 
-from pgquern.compaction import BLCKSZ, TupleBounds, batch, dispatched, page_repair_fragmentation, suspect_tuples, variants
+from pgquern.compaction import (
+    BLCKSZ,
+    TupleBounds,
+    batch,
+    dispatched,
+    page_repair_fragmentation,
+    suspect_tuples,
+    variants,
+)
 
 from tests.common.entry_points import Call
 

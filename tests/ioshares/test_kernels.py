@@ -159,48 +159,6 @@ def test_the_largest_costs_and_steepest_shares(variant: str) -> None:
 
 
 @every
-def test_shares_change_while_requests_wait(variant: str) -> None:
-    """What waits goes by the new shares at once; leads stay, in bytes; then equal shares give them back."""
-    pair = Pair([Class(3, 0, 400), Class(1, 0, 400)], Limits(), variant)
-    for id in range(400):
-        pair.submit(0, 100, id)
-        pair.submit(1, 100, id)
-
-    def served(n: int) -> list[int]:
-        order = []
-        for _ in range(n):
-            order.append(pair.next().cls)
-            pair.complete(order[-1], 1)
-        return [order.count(0), order.count(1)]
-
-    assert served(100) == ([75, 25] if variant == "sfq" else [50, 50])
-    assert pair.set_shares([1, 3]) is None
-    assert served(100) == ([25, 75] if variant == "sfq" else [50, 50])
-    assert pair.set_shares([7, 7]) is None
-    assert served(100) == [50, 50]
-
-
-@every
-def test_a_lead_stays_as_many_bytes(variant: str) -> None:
-    """Also of a class that is idle; rounded down; and the same shares change nothing."""
-    pair = Pair([Class(2, 7), Class(3), Class(1)], Limits(9, 9, 9), variant)
-    for cls in (0, 1, 1, 2, 2):
-        pair.submit(cls, 10, cls)
-    for _ in range(3):
-        pair.next()
-    leads = [pair.oracle.lead(i) for i in range(3)]
-    assert variant == "fifo" or leads == [30, 20, 60]
-    all_shares = ([2, 3, 1], [4, 6, 2], [3, 2, 1], [1, 1, 1])
-    for shares, factors in zip(all_shares, ([3, 2, 6], [3, 2, 6], [2, 3, 6], [1, 1, 1]), strict=True):
-        assert pair.set_shares(shares) is None
-        assert [flow.factor for flow in pair.oracle.flows] == factors
-        assert variant == "fifo" or [pair.oracle.lead(i) for i in range(3)] == [10 * factor for factor in factors]
-        assert pair.oracle.flows[0].warp == 7 * factors[0]
-    while pair.oracle.waiting:
-        pair.next()
-
-
-@every
 def test_bad_shares_are_refused(variant: str) -> None:
     pair = Pair([Class(1), Class(2), Class(3), Class(4)], Limits(), variant)
     for cls in range(4):
@@ -231,58 +189,6 @@ def test_an_operation_costs(variant: str) -> None:
     assert [flow.served for flow in pair.oracle.flows] == ([40, 20] if variant == "sfq" else [30, 30])
 
 
-@every
-def test_a_request_keeps_its_kind(variant: str) -> None:
-    """Whether it writes: when it goes, and when it is taken back, in the log too."""
-    pair = Pair([Class(1)], Limits(), variant, log=8)
-    for id in range(3):
-        pair.submit(0, 5, id, id % 2 == 1)
-    pair.cancel(0, 1)
-    assert [pair.next() for _ in range(2)] == [(0, 5, 0, False), (0, 5, 2, False)]
-    pair.submit(0, 5, 3, True)
-    assert pair.next() == (0, 5, 3, True)
-    assert [event.request.write for event in pair.kernel.events] == [False, True, False, True, False, False, True, True]
-
-
-@every
-def test_the_limit_follows_the_latency(variant: str) -> None:
-    """A probe, up to the most one by one, down with the gradient; it stays while nothing waits; then another probe."""
-    pair = Pair([Class(1, 0, 100)], Limits(2, 20, 24, 3), variant)
-    seen, levels = [], []
-
-    def windows(n: int, latency: int) -> None:
-        for _ in range(n):
-            while True:
-                pair.submit(0, 1)
-                pair.submit(0, 1)
-                pair.next()
-                pair.complete(0, latency)
-                if not pair.oracle.limit.completed:
-                    break
-            seen.append(pair.oracle.limit.now)
-            levels.append(pair.oracle.limit.level)
-
-    windows(10, 40)
-    assert seen == [10, 20, 20, 21, 22, 23, 24, 24, 24, 24]
-    windows(8, 71)
-    assert seen[-8:] == [16, 16, 11, 11, 7, 7, 4, 4]
-    windows(5, 71)
-    assert seen[-5:] == [2, 2, 3, 4, 5]
-    windows(80, 71)
-    probes = [at for at in range(42, len(seen)) if (seen[at], levels[at]) == (12, 24)]
-    assert probes == [76, 77]  # 64 windows in which it rose, or would have: 7 before the falls, 57 after them
-    assert {seen[at] for at in range(42, len(seen)) if at not in probes} == {24}
-    windows(70, 60)
-    windows(70, 75)
-    assert pair.oracle.limit.floor == 75  # a probe forgets the floor of before
-    pair = Pair([Class(1)], Limits(1, 1, 9, 1), variant)
-    for _ in range(5):
-        pair.submit(0, 1)
-        pair.next()
-        pair.complete(0, 1)
-    assert pair.oracle.limit.now == 1
-
-
 def test_the_largest_numbers_of_the_limit() -> None:
     """The largest level, window and floor; then no latency at all, and the largest again."""
     scheduler = ioshares.Scheduler([ioshares.Class(1)], ioshares.Limits(1, 2**15, 2**15, 2**16, 2**40))
@@ -301,27 +207,6 @@ def test_the_largest_numbers_of_the_limit() -> None:
 
 
 @every
-def test_a_request_is_taken_back(variant: str) -> None:
-    """From each place of a queue, wherever its ring begins; the others keep their order."""
-    for start in range(4):
-        for place in range(4):
-            pair = Pair([Class(1, 0, 4), Class(3, 0, 4)], Limits(8, 8, 8), variant)
-            for id in range(start):
-                pair.submit(0, 1, 100 + id)
-                pair.next()
-            for id in range(4):
-                pair.submit(0, 10 + id, id)
-            assert pair.cancel(1, place) == refused(Code.NOT_WAITING, 2)
-            assert pair.cancel(0, 100) == refused(Code.NOT_WAITING, 1)
-            assert pair.cancel(2, place) == refused(Code.CLASS, 3)
-            assert pair.cancel(0, place) is None
-            assert pair.cancel(0, place) == refused(Code.NOT_WAITING, 1)
-            pair.submit(0, 20, 9)
-            assert [pair.next().id for _ in range(4)] == [*(id for id in range(4) if id != place), 9]
-            assert pair.next() == refused(Code.EMPTY)
-
-
-@every
 def test_of_two_with_one_id_the_older_is_taken_back(variant: str) -> None:
     pair = Pair([Class(1)], Limits(), variant)
     for size in (1, 2, 3):
@@ -329,44 +214,6 @@ def test_of_two_with_one_id_the_older_is_taken_back(variant: str) -> None:
     pair.next()
     pair.cancel(0, 5)
     assert pair.next() == ref.Request(0, 3, 5)
-
-
-@every
-def test_a_class_whose_last_request_is_taken_back_is_idle(variant: str) -> None:
-    """It keeps what it has paid, and falls behind the others as any idle class."""
-    pair = Pair([Class(1), Class(1)], Limits(8, 8, 8), variant)
-    pair.submit(0, 100, 1)
-    pair.submit(0, 100, 2)
-    pair.submit(1, 10, 3)
-    pair.next()
-    pair.cancel(0, 2)
-    for id in range(4, 8):
-        pair.submit(1, 10, id)
-    for _ in range(5):
-        assert pair.next().cls == 1
-    assert pair.next() == refused(Code.EMPTY)
-    pair.submit(0, 1, 9)
-    pair.submit(1, 1, 10)
-    pair.next()
-
-
-@every
-def test_refusals(variant: str) -> None:
-    pair = Pair([Class(1, 0, 2), Class(1, 0, 1)], Limits(1, 2, 2, 1, 1), variant)
-    assert pair.next() == refused(Code.EMPTY)
-    assert pair.complete(0, 1) == refused(Code.NOT_IN_FLIGHT, 1)
-    assert pair.complete(2, 1) == refused(Code.CLASS, 3)
-    assert pair.submit(2, 1) == refused(Code.CLASS, 3)
-    assert pair.submit(0, 0) == refused(Code.SIZE, 1)
-    assert pair.submit(1, MAX_BYTES + 1) == refused(Code.SIZE, 2)
-    pair.submit(1, 1)
-    assert pair.submit(1, 1) == refused(Code.FULL, 2)
-    pair.submit(0, 1)
-    pair.submit(0, 1)
-    assert pair.submit(0, 1) == refused(Code.FULL, 1)
-    pair.next()
-    pair.next()
-    assert pair.next() == refused(Code.AT_LIMIT)
 
 
 @pytest.mark.parametrize("costs", [Costs(MAX_BYTES + 1, 0), Costs(0, MAX_BYTES + 1), Costs(2**32 - 1, 2**32 - 1)])
@@ -415,12 +262,6 @@ def test_configurations_refused(code: Code, index: int, classes: list[Class], li
     assert answer(ref.Scheduler, classes, limits) == answer(kernel) == refused(code, index)
 
 
-@pytest.mark.parametrize("shares", strategies.SHARES)
-def test_shares_at_the_ends_are_accepted(shares: list[int]) -> None:
-    ref.Scheduler([Class(s) for s in shares], Limits())
-    ioshares.Scheduler([ioshares.Class(s) for s in shares], ioshares.Limits())
-
-
 MOST: list[tuple[Class, Limits]] = [
     (Class(10_000, MAX_BYTES, 2**20), Limits()),
     (Class(1), Limits(2**15, 2**15, 2**15, 2**16, 2**40)),
@@ -452,19 +293,6 @@ def test_a_queue_has_room_for_its_capacity() -> None:
         assert scheduler.next().id == 5
     with pytest.raises(PgquernError):
         scheduler.next()
-
-
-@every
-def test_a_lone_class_among_idle_ones(variant: str) -> None:
-    """Shares at both ends, a limit of one, and seven of eight classes without work."""
-    pair = Pair([Class(share, 0, 2) for share in (1, 10_000, 1, 1, 1, 1, 1, 10_000)], Limits(1, 1, 1, 1, 1), variant)
-    for cls in (7, 0, 3):
-        for id in range(50):
-            assert pair.submit(cls, MAX_BYTES, id) is None
-            assert pair.next() == ref.Request(cls, MAX_BYTES, id)
-            assert pair.next() == refused(Code.EMPTY)
-            assert pair.complete(cls, 2**64 - 5) is None  # a clock that went back
-            assert pair.complete(cls, 1) == refused(Code.NOT_IN_FLIGHT, cls + 1)
 
 
 SENTINEL = 0x5A
@@ -585,13 +413,6 @@ def test_the_log_tells_each_call(variant: str) -> None:
             note("share", ref.Request(0, 5, 0), 0)
             note("share", ref.Request(1, 3, 0), 0)
     assert [tuple(event) for event in pair.kernel.events] == told
-
-
-def test_the_log_tells_the_limit_of_a_probe() -> None:
-    """Half of the level may be in flight, and that is what the log says."""
-    scheduler = ioshares.Scheduler([ioshares.Class(1)], ioshares.Limits(1, 8, 8, 1), log=4)
-    scheduler.submit(ioshares.Request(0, 1, 0))
-    assert ([event.limit for event in scheduler.events], scheduler.state.limit, scheduler.state.level) == ([4], 4, 8)
 
 
 def test_a_full_log_keeps_the_newest() -> None:

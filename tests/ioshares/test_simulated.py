@@ -1,66 +1,23 @@
 # SPDX-License-Identifier: PostgreSQL
-"""The scheduler on the simulated device, for a short while. No clock is read, so every bound holds on any machine."""
+"""The simulated device, and what `pgquern simulate` says of it. What is claimed of the scheduler there, that judges."""
 
 import json
 from functools import partial
 from pathlib import Path
 
-import numpy as np
 import pytest
 from click.testing import CliRunner
 
 from tools.common import results
 from tools.simulate import __main__ as simulate
-from tools.simulate import adapts, peers, sweep
-from tools.simulate.__main__ import ALL_BACKLOGGED, DEADLINE, SATURATING, SEED, outcome, share_error
+from tools.simulate import adapts, sweep
+from tools.simulate.__main__ import ALL_BACKLOGGED, SEED, outcome
 from tools.simulate.device import (
     AUTOVACUUM,
-    CHECKPOINTER,
-    CLASSES,
-    DEPTH,
-    FOREGROUND,
     LIMITS,
     Backlog,
-    Bursts,
-    Device,
-    Load,
-    Outcome,
     Simulation,
 )
-
-
-@pytest.fixture(scope="module")
-def alone() -> Outcome:
-    return outcome([FOREGROUND], "sfq", 0.2)
-
-
-def test_the_foreground_hardly_notices_background_work(alone: Outcome) -> None:
-    beside = outcome([FOREGROUND, *SATURATING], "sfq", 0.2)
-    assert beside.p99() <= 1.5 * alone.p99()
-    assert beside.a_second(CHECKPOINTER) > 0.8 * beside.a_second(AUTOVACUUM) > 10_000
-
-
-def test_first_come_first_served_makes_it_wait(alone: Outcome) -> None:
-    assert outcome([FOREGROUND, *SATURATING], "fifo", 0.2).p99() > 5 * alone.p99()
-
-
-def test_shares_alone_do_not_suffice(alone: Outcome) -> None:
-    """Without a warp the foreground, which needs nine tenths of its share, waits when a burst of it comes."""
-    no_warp = tuple(c._replace(warp=0) for c in CLASSES)
-    plain = Simulation([FOREGROUND, *SATURATING], "sfq", SEED, classes=no_warp).run(0.2)
-    assert plain.p99() > 1.5 * alone.p99()
-
-
-def test_a_flush_makes_nobody_late_but_with_first_come_first_served() -> None:
-    flush = Bursts(CHECKPOINTER, 512, 50_000_000)
-    assert outcome([FOREGROUND, flush], "fifo", 0.2).late(DEADLINE) > 0.01
-    assert outcome([FOREGROUND, flush], "sfq", 0.2).late(DEADLINE) < 0.0002
-
-
-def test_all_backlogged_get_their_shares() -> None:
-    found = outcome(ALL_BACKLOGGED, "sfq", 0.3)
-    assert share_error(found) < 0.02
-    assert share_error(outcome(ALL_BACKLOGGED, "fifo", 0.3)) > 0.2
 
 
 def test_a_lone_class_gets_the_whole_device() -> None:
@@ -68,33 +25,6 @@ def test_a_lone_class_gets_the_whole_device() -> None:
     lone = outcome([Backlog(AUTOVACUUM, 64)], "sfq", 0.2)
     together = outcome(ALL_BACKLOGGED, "sfq", 0.2)
     assert lone.a_second(AUTOVACUUM) > 0.98 * sum(together.a_second(cls) for cls in range(4))
-
-
-def test_the_limit_finds_the_depth_of_the_device() -> None:
-    """It starts far too high and far too low, and ends around the eight that the device serves side by side.
-
-    From far too high each probe shows a part of it: that takes some hundred windows.
-    """
-    for start in (1, 64):
-        limits = LIMITS._replace(start=start)
-        found = Simulation(list(ALL_BACKLOGGED), "sfq", SEED, limits=limits).run(0.5)
-        assert found.limits[0] == max(1, start // 2)  # a probe
-        assert DEPTH - 3 <= np.mean(found.limits[-5000:]) <= DEPTH + 4
-
-
-@pytest.mark.parametrize(
-    "depth", [1, pytest.param(4, marks=pytest.mark.whole), pytest.param(8, marks=pytest.mark.whole), 32]
-)
-def test_the_limit_finds_the_depth_whatever_the_target(depth: int) -> None:
-    """A target of a fifth of the service, none, and one of five times it: the limit neither collapses nor runs away."""
-    device = Device(depth)
-    for times in (0, 0.2, 5):
-        limits = LIMITS._replace(target=round(times * device.mean))
-        loads: list[Load] = [Backlog(CHECKPOINTER, 128), Backlog(AUTOVACUUM, 128)]
-        found = Simulation(loads, "sfq", SEED, limits=limits, device=device).run(25_000 / device.a_second)
-        late = found.limits[len(found.limits) // 2 :]
-        assert 0.8 * depth <= np.mean(late) <= 2 * depth + 1
-        assert sum(found.a_second(cls) for cls in (CHECKPOINTER, AUTOVACUUM)) > 0.85 * device.a_second
 
 
 def test_the_worst_of_a_sweep_is_told() -> None:
@@ -174,8 +104,7 @@ def test_a_script_gets_all_targets(slow: float, tmp_path: Path, monkeypatch: pyt
     p99 = {run: 10.0 if run.variant == "fifo" else 1.1 if run.beside else 1.0 for run in sweep.runs()}
     p99 |= {run: slow for run in sweep.runs() if run.beside and run.variant == "sfq" and run.point.depth == 6}
     devices = dict.fromkeys(adapts.runs(), (100.0, 10.0))
-    beside = {run: (1000.0 + n, 2000.0 + n, 3000.0 + n) for n, run in enumerate(peers.runs())}
-    monkeypatch.setattr(simulate, "all_done", lambda *_: (loads, p99, devices, beside))
+    monkeypatch.setattr(simulate, "all_done", lambda *_: (loads, p99, devices))
     monkeypatch.setattr(simulate, "targets", lambda _: [])
     monkeypatch.setattr(results, "write", partial(results.write, folder=tmp_path))
     done = CliRunner().invoke(simulate.main, ["--json"], catch_exceptions=False)
@@ -190,4 +119,3 @@ def test_a_script_gets_all_targets(slow: float, tmp_path: Path, monkeypatch: pyt
     words = CliRunner().invoke(simulate.main, [], catch_exceptions=False).stdout
     assert all(f"{item['reached']:,.2f}" in words for item in found["items"])
     assert all(f"{p['times_alone']:.2f}/{p['below_fifo']:.2f}" in words for p in points.values())
-    assert all(f"{p[key]:,.0f}" in words for p in found["peers"] for key in ("p99_us", "a_second", "background"))

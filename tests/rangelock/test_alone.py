@@ -133,22 +133,3 @@ def test_what_is_being_given_back_is_not_held(lock: RangeLock) -> None:
     assert not is_in_a_tree(other)
     lock.unlock(other)
     lock.close()
-
-
-def test_a_hold_goes_from_lock_to_lock(lock: RangeLock) -> None:
-    """Alone here, among others there, alone here."""
-    other, hold, first = RangeLock(variant="interval"), Hold(), Hold()
-    other.lock(first, 0, 10, exclusive=False)
-    for _ in range(2):
-        lock.lock(hold, 0, 10, exclusive=True)
-        assert not is_in_a_tree(hold)
-        assert not other.is_held(hold)
-        lock.unlock(hold)
-        other.lock(hold, 0, 10, exclusive=False)
-        assert is_in_a_tree(hold)
-        assert not lock.is_held(hold)
-        assert lib.pgq_rangelock_unlock(lock.c, hold.c).code == lib.PGQ_RANGELOCK_NOT_HELD
-        other.unlock(hold)
-    other.unlock(first)
-    other.close()
-    lock.close()

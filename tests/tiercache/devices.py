@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 from random import Random
+from threading import Thread, get_ident
 from typing import Any, NamedTuple
 
 from pgquern.tiercache import File
@@ -181,6 +182,44 @@ class Disk(Faults):
         self.volumes[File.SSD] = Volume(bytearray(contents), bytearray(contents))
 
 
+class Between(Disk):
+    """`meanwhile(operation)` is called once, before the first operation that `when` says."""
+
+    def __init__(self, pages: int, slots: int) -> None:
+        super().__init__(pages, slots)
+        self.when: Callable[[Operation], bool] = lambda _operation: False
+        self.meanwhile: Callable[[Operation], None] = lambda _operation: None
+        self.done: list[tuple[Operation, int]] = []
+        """Operations, each with the thread that makes it."""
+
+    def fault(self, operation: Operation) -> Fault | None:
+        self.done.append((operation, get_ident()))
+        if self.when(operation):
+            self.when = lambda _operation: False
+            self.meanwhile(operation)
+        return super().fault(operation)
+
+    def during(self, when: Callable[[Operation], bool], meanwhile: Callable[[Operation], None]) -> None:
+        self.when, self.meanwhile = when, meanwhile
+
+
+def is_put(operation: Operation) -> bool:
+    """A page is written to a slot of the SSD, whose unit is a sector."""
+    return (operation.what, operation.file, operation.size) == ("write", File.SSD, SLOT)
+
+
+def contents(number: int) -> bytes:
+    """Of a page."""
+    return number.to_bytes(8, "little") * (PAGE_SIZE // 8)
+
+
+def beside(call: Callable[[], Any]) -> Thread:
+    """A call in a thread of its own."""
+    thread = Thread(target=call, daemon=True)
+    thread.start()
+    return thread
+
+
 # ---- records ---------------------------------------------------------------------------------------
 
 
@@ -309,8 +348,3 @@ class Records(Faults):
 def whole_writes(seed: int) -> Keep:
     """Each write is kept or lost whole, by a coin that depends on its number."""
     return lambda number, _sector: Random(seed * 1_000_003 + number).random() < 0.5
-
-
-def sectors(rng: Random, share: float) -> Keep:
-    """Each sector of each write by itself."""
-    return lambda _number, _sector: rng.random() < share

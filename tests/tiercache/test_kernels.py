@@ -18,12 +18,12 @@ from pgquern.tiercache import File, TierCache, Where, hits, variants
 from ref import tiercache as ref
 from tests.common.variants import every_variant
 from tests.tiercache.devices import (
-    FIRST_SLOT,
     SLOT,
     SSD_BLOCKS,
     Disk,
     Fault,
     Records,
+    contents,
     everything,
     nothing,
     whole_writes,
@@ -57,16 +57,6 @@ def test_hits(policy: str, pages: list[int], frames: int) -> None:
 
 
 @every
-@given(pages=st.lists(st.integers(0, 30) | st.integers(0, 2**64 - 1), max_size=300), frames=st.integers(1, 25))
-def test_hits_of_any_policy(policy: str, pages: list[int], frames: int) -> None:
-    """No policy beats the optimum, and none has a choice with one frame, or with enough for all."""
-    distinct = len(set(pages))
-    assert hits(pages, frames, policy=policy) <= ref.most_hits(pages, frames)
-    assert hits(pages, max(distinct, 1), policy=policy) == len(pages) - distinct
-    assert hits(pages, 1, policy=policy) == sum(page == before for before, page in pairwise(pages))
-
-
-@every
 @pytest.mark.parametrize("seed", range(10))
 def test_hits_of_long_traces(policy: str, seed: int) -> None:
     """Few pages have most of the references, and which ones changes on the way."""
@@ -74,6 +64,16 @@ def test_hits_of_long_traces(policy: str, seed: int) -> None:
     pages = [int(rng.paretovariate(0.6)) % 400 + at // 1000 * 7 for at in range(4000)]
     for frames in (10, 40, 100):
         assert hits(pages, frames, policy=policy) == ref.hits(policy, pages, frames)
+
+
+@every
+@given(pages=st.lists(st.integers(0, 30) | st.integers(0, 2**64 - 1), max_size=300), frames=st.integers(1, 25))
+def test_hits_of_any_policy(policy: str, pages: list[int], frames: int) -> None:
+    """No policy beats the optimum, and none has a choice with one frame, or with enough for all."""
+    distinct = len(set(pages))
+    assert hits(pages, frames, policy=policy) <= ref.most_hits(pages, frames)
+    assert hits(pages, max(distinct, 1), policy=policy) == len(pages) - distinct
+    assert hits(pages, 1, policy=policy) == sum(page == before for before, page in pairwise(pages))
 
 
 @every
@@ -294,17 +294,13 @@ class Meddling(Disk):
         return found
 
 
-def page_contents(number: int) -> bytes:
-    return number.to_bytes(8, "little") * (ref.PAGE_SIZE // 8)
-
-
 @pytest.fixture
 def meddling() -> Iterator[tuple[Meddling, TierCache]]:
-    """Sixteen frames, and no SSD; page p holds page_contents(p), and the memory has the last ones."""
+    """Sixteen frames, and no SSD; page p holds contents(p), and the memory has the last ones."""
     disk = Meddling()
     cache = TierCache(disk, pages=PAGES, frames=16, slots=0, batch=1, policy="lru")
     for page in range(PAGES):
-        cache.write(page, page_contents(page))
+        cache.write(page, contents(page))
     cache.fsync()
     yield disk, cache
     cache.close()
@@ -316,15 +312,15 @@ def test_a_page_that_is_written_while_it_is_read_is_read_again(meddling: tuple[M
 
     def meanwhile(_page: int) -> None:
         disk.meanwhile = None
-        cache.write(0, page_contents(1000))
+        cache.write(0, contents(1000))
         cache.fsync()
         for page in range(PAGES - 1, PAGES - 33, -1):
             cache.read(page)
         assert cache.where(0) == 0
 
     disk.meanwhile = meanwhile
-    assert cache.read(0) == page_contents(1000)
-    assert cache.read(0) == page_contents(1000)
+    assert cache.read(0) == contents(1000)
+    assert cache.read(0) == contents(1000)
 
 
 def test_an_fsync_finds_what_is_dirty_whatever_became_clean_before(meddling: tuple[Meddling, TierCache]) -> None:
@@ -332,7 +328,7 @@ def test_an_fsync_finds_what_is_dirty_whatever_became_clean_before(meddling: tup
     disk, cache = meddling
     pages = range(0, PAGES, ref.BLOCK_PAGES)
     for page in [*pages] * 40:
-        cache.write(page, page_contents(1000 + page))
+        cache.write(page, contents(1000 + page))
     cache.write_back(1)
     cache.write_back(4)
     before = len(disk.log)
@@ -343,26 +339,7 @@ def test_an_fsync_finds_what_is_dirty_whatever_became_clean_before(meddling: tup
     assert sum(operation.what == "sync" for operation in done) == 3
     assert {cache.where(page) for page in pages} == {Where.IN_MEMORY}
     durable = disk.volumes[File.STORE].durable
-    assert all(durable[page * ref.PAGE_SIZE :].startswith(page_contents(1000 + page)) for page in pages)
-
-
-def test_old_contents_leave_the_ssd_slot_by_slot_as_they_lie_there() -> None:
-    """Pages 0 to 2 are in memory and in the highest slots. They are written in another order than their slots have."""
-    disk = Disk(PAGES, SLOTS)
-    cache = TierCache(disk, pages=PAGES, frames=16, slots=SLOTS, batch=1, policy="lru")
-    for page in range(20):
-        cache.write(page, page_contents(page))
-    cache.fsync()
-    for page in range(3):
-        cache.read(page)
-    for page in (1, 2, 0):
-        cache.write(page, page_contents(1000 + page))
-    before = len(disk.log)
-    cache.fsync()
-    done = [operation for operation in disk.log[before:] if (operation.what, operation.file) == ("write", File.SSD)]
-    slots = [(operation.offset - FIRST_SLOT) // SLOT for operation in done if operation.offset]
-    assert slots == [SLOTS - 3, SLOTS - 2, SLOTS - 1]
-    cache.close()
+    assert all(durable[page * ref.PAGE_SIZE :].startswith(contents(1000 + page)) for page in pages)
 
 
 def test_more_readers_than_frames(meddling: tuple[Meddling, TierCache]) -> None:
@@ -373,15 +350,15 @@ def test_more_readers_than_frames(meddling: tuple[Meddling, TierCache]) -> None:
 
     def meanwhile(page: int) -> None:
         if page < 2 * readers:
-            assert cache.read(page + 2) == page_contents(page + 2)
+            assert cache.read(page + 2) == contents(page + 2)
         else:
-            cache.write(PAGES - 1, page_contents(PAGES - 1))
+            cache.write(PAGES - 1, contents(PAGES - 1))
 
     disk.meanwhile = meanwhile
-    assert cache.read(0) == page_contents(0)
+    assert cache.read(0) == contents(0)
     disk.meanwhile = None
     for page in reversed(range(PAGES)):
-        assert cache.read(page) == page_contents(page)
+        assert cache.read(page) == contents(page)
     assert sum(cache.where(page) != 0 for page in range(PAGES)) == 16
 
 

@@ -67,6 +67,19 @@ def fails_at(wanted: Operation) -> Callable[[Operation], bool]:
     return lambda operation: operation == wanted
 
 
+def fsync_fails(disk: Disk, cache: TierCache, broken: Callable[[Operation], bool]) -> None:
+    """While these operations do."""
+    disk.broken = broken
+    with pytest.raises(PgquernError):
+        cache.fsync()
+    disk.broken = lambda _operation: False
+
+
+def ssd_sync_or_control(operation: Operation) -> bool:
+    """A sync of the SSD, and all that would say so in the control file."""
+    return operation == Operation("sync", File.SSD) or (operation.what != "read" and operation.file is File.CONTROL)
+
+
 def after_power_loss(disk: Disk, **sizes: Any) -> TierCache:
     disk.lose_power(nothing)
     disk.heal()
@@ -82,9 +95,6 @@ def stays_after_an_fsync(disk: Disk, cache: TierCache, content: int, **sizes: An
     cache = after_power_loss(disk, **sizes)
     assert number(cache.read(0)) == seen == content
     cache.close()
-
-
-# ---- opens that fail -----------------------------------------------------------------------------
 
 
 # ---- who belongs to whom -------------------------------------------------------------------------
@@ -113,39 +123,7 @@ def test_other_bytes_behind_the_last_page_are_not_overwritten(place: int) -> Non
     assert disk.volumes[File.STORE].now == before
 
 
-def test_without_random_numbers_an_open_is_refused() -> None:
-    disk = Disk(PAGES, SLOTS)
-
-    def fail(size: int) -> bytes:
-        raise OSError("on purpose")
-
-    disk.random = fail  # type: ignore[method-assign]
-    assert refusal(disk) == lib.PGQ_TIERCACHE_RANDOM
-    assert disk.log == []
-
-
 # ---- what a restart must not find ----------------------------------------------------------------
-
-
-def test_an_fsync_without_dirty_pages_takes_a_slot_off_that_could_not_be_read() -> None:
-    """A page is on the SSD alone; its slot cannot be read at one open, and can at the next."""
-    disk = Disk(PAGES, SLOTS)
-    cache = opened(disk)
-    cache.write(0, page(5))
-    cache.fsync()
-    cache.write(0, page(6))
-    to_ssd(cache)
-    cache.close()
-    slot = slot_of_page_0(disk)
-    disk.broken = fails_at(Operation("read", File.SSD, FIRST_SLOT + slot * SLOT, SLOT))
-    cache = opened(disk)
-    assert number(cache.read(0)) == 5
-    disk.broken = lambda _operation: False
-    cache.fsync()
-    cache.close()
-    cache = opened(disk)
-    assert number(cache.read(0)) == 5
-    cache.close()
 
 
 def two_slots_of_page_0(*, reopened: bool) -> Disk:
@@ -196,10 +174,7 @@ def test_a_block_stays_listed_until_it_is_durable() -> None:
     disk = Disk(PAGES, 0)
     cache = opened(disk, slots=0)
     cache.write(0, page(1))
-    disk.broken = fails_at(Operation("sync", File.STORE))
-    with pytest.raises(PgquernError):
-        cache.fsync()
-    disk.broken = lambda _operation: False
+    fsync_fails(disk, cache, fails_at(Operation("sync", File.STORE)))
     for _ in range(3):
         cache.write(20, page(9))
         cache.write_back(1)
@@ -259,11 +234,8 @@ def test_what_a_failed_sync_of_the_ssd_has_dropped_does_not_come_back() -> None:
     disk = with_page_0_on_the_ssd(1)
     cache = opened(disk)
     cache.write(0, page(2))
-    disk.broken = lambda op: op == Operation("sync", File.SSD) or (op.what != "read" and op.file is File.CONTROL)
-    with pytest.raises(PgquernError):
-        cache.fsync()
+    fsync_fails(disk, cache, ssd_sync_or_control)
     cache.close()
-    disk.broken = lambda _operation: False
     cache = opened(disk)
     assert cache.counts().ssd_found == SsdFound.OURS
     cache.write(0, page(3))
@@ -282,11 +254,8 @@ def test_a_sound_slot_that_a_failed_sync_of_the_ssd_has_dropped_is_written_again
     for other in range(20, 20 + FRAMES):
         cache.write(other, page(3))
     assert cache.where(0) == Where.ON_SSD | Where.SSD_DIRTY
-    disk.broken = lambda op: op == Operation("sync", File.SSD) or (op.what != "read" and op.file is File.CONTROL)
-    with pytest.raises(PgquernError):
-        cache.fsync()
+    fsync_fails(disk, cache, ssd_sync_or_control)
     cache.close()
-    disk.broken = lambda _operation: False
     cache = opened(disk)
     assert cache.counts().ssd_found == SsdFound.OURS
     stays_after_an_fsync(disk, cache, 2)
@@ -304,32 +273,13 @@ def test_a_clean_slot_that_a_failed_sync_of_the_ssd_has_dropped_is_written_again
         cache.read(other)
         cache.read(0)
     assert Operation("write", File.SSD, FIRST_SLOT + slot * SLOT, SLOT) in disk.log[before:]
-    disk.broken = lambda op: op == Operation("sync", File.SSD) or (op.what != "read" and op.file is File.CONTROL)
-    with pytest.raises(PgquernError):
-        cache.fsync()
+    fsync_fails(disk, cache, ssd_sync_or_control)
     cache.close()
-    disk.broken = lambda _operation: False
     cache = opened(disk)
     assert cache.counts().ssd_found == SsdFound.OURS
     assert not any(cache.where(other) & Where.SSD_DIRTY for other in range(PAGES))
     cache.write(0, page(3))
     stays_after_an_fsync(disk, cache, 3)
-
-
-def test_an_ssd_that_keeps_old_contents_is_given_up() -> None:
-    """The slot with the older contents of page 0 cannot be overwritten. An fsync succeeds; then comes a kill."""
-    disk = with_page_0_on_the_ssd(1)
-    cache = opened(disk)
-    cache.write(0, page(2))
-    slot = FIRST_SLOT + slot_of_page_0(disk) * SLOT
-    disk.broken = lambda operation: operation[:3] == ("write", File.SSD, slot)
-    cache.fsync()
-    assert not cache.counts().ssd_in_use
-    cache.close()
-    disk.broken = lambda _operation: False
-    cache = opened(disk)
-    assert (number(cache.read(0)), cache.counts().ssd_found) == (2, SsdFound.OLD)
-    cache.close()
 
 
 def test_a_block_that_was_written_in_part_stays_listed() -> None:
@@ -338,10 +288,7 @@ def test_a_block_that_was_written_in_part_stays_listed() -> None:
     cache = opened(disk)
     for other in range(FRAMES):
         cache.write(other, page(1))
-    disk.broken = fails_at(Operation("sync", File.STORE))
-    with pytest.raises(PgquernError):
-        cache.fsync()
-    disk.broken = lambda _operation: False
+    fsync_fails(disk, cache, fails_at(Operation("sync", File.STORE)))
     cache.write(FRAMES, page(1))
     assert cache.where(0) == Where.ON_SSD | Where.SSD_DIRTY
     disk.broken = lambda operation: operation.what == "read" and operation.file is File.SSD
@@ -353,31 +300,6 @@ def test_a_block_that_was_written_in_part_stays_listed() -> None:
     disk.replace_ssd(None)
     cache = opened(disk)
     stays_after_an_fsync(disk, cache, 1)
-
-
-def test_a_control_file_that_cannot_be_written_is_written_before_an_fsync_succeeds() -> None:
-    """The SSD fails, and the control file too: until that says so, an open would trust the SSD's slots."""
-    disk = Disk(PAGES, SLOTS)
-    cache = opened(disk)
-    for other in (0, 1):
-        cache.write(other, page(1))
-    cache.fsync()
-    for other in range(20, 22 + FRAMES):
-        cache.read(other)
-    assert {cache.where(other) for other in (0, 1)} == {Where.ON_SSD}
-    cache.write(1, page(2))
-    disk.broken = lambda op: op == Operation("sync", File.SSD) or (op.what != "read" and op.file is File.CONTROL)
-    with pytest.raises(PgquernError):
-        cache.fsync()
-    disk.broken = fails_at(Operation("sync", File.SSD))
-    cache.write(0, page(2))
-    cache.fsync()
-    cache.close()
-    disk.broken = lambda _operation: False
-    cache = opened(disk)
-    assert number(cache.read(0)) == 2
-    assert cache.counts().ssd_found == SsdFound.OLD
-    cache.close()
 
 
 def test_one_of_the_trailers_is_always_sound() -> None:
@@ -414,11 +336,8 @@ def test_a_torn_trailer_leaves_the_list_of_a_failed_sync() -> None:
         cache.fsync()
     cache.write(80 * BLOCK_PAGES, page(3))
     disk.fails_as = Fault(lambda _number, sector: sector == 0)
-    disk.broken = lambda op: op.what == "write" and op.offset >= 1600 * PAGE_SIZE
-    with pytest.raises(PgquernError):
-        cache.fsync()
+    fsync_fails(disk, cache, lambda op: op.what == "write" and op.offset >= 1600 * PAGE_SIZE)
     cache.close()
-    disk.broken = lambda _operation: False
     stays_after_an_fsync(disk, opened(disk, **sizes), 2, **sizes)
 
 

@@ -6,39 +6,18 @@ from threading import Event, Thread
 from typing import Any
 
 import pytest
+from _pgquern import lib
 from pgquern import PgquernError
 from pgquern.tiercache import PAGE_SIZE, File, TierCache, Where
 
 from ref.tiercache import SECTOR
 from tests.common.sleep import until_asleep
-from tests.tiercache.devices import FIRST_SLOT, SLOT, Disk, Operation
+from tests.tiercache.devices import FIRST_SLOT, Between, Operation, beside, contents, is_put
 
 PAGES, SLOTS = 80, 4
 SIZES: dict[str, Any] = {"pages": PAGES, "frames": 16, "slots": SLOTS, "batch": 1, "policy": "lru"}
 A_WHILE, LONG = 0.2, 20.0
 """Seconds: in which what must not happen may show, and in which what must happen will."""
-
-
-class Between(Disk):
-    """`meanwhile(operation)` is called once, before the first operation that `when` says."""
-
-    def __init__(self) -> None:
-        super().__init__(PAGES, SLOTS)
-        self.when: Callable[[Operation], bool] = lambda _operation: False
-        self.meanwhile: Callable[[Operation], None] = lambda _operation: None
-
-    def fault(self, operation: Operation) -> Any:
-        if self.when(operation):
-            self.when = lambda _operation: False
-            self.meanwhile(operation)
-        return super().fault(operation)
-
-    def during(self, when: Callable[[Operation], bool], meanwhile: Callable[[Operation], None]) -> None:
-        self.when, self.meanwhile = when, meanwhile
-
-
-def is_put(operation: Operation) -> bool:
-    return (operation.what, operation.file, operation.size) == ("write", File.SSD, SLOT)
 
 
 def is_scrub(operation: Operation) -> bool:
@@ -53,15 +32,11 @@ def reads_store(page: int, n: int = 1) -> Callable[[Operation], bool]:
     return lambda operation: operation == Operation("read", File.STORE, page * PAGE_SIZE, n * PAGE_SIZE)
 
 
-def contents(number: int) -> bytes:
-    return number.to_bytes(8, "little") * (PAGE_SIZE // 8)
-
-
 @pytest.fixture
 def between() -> Iterator[tuple[Between, TierCache]]:
     """Page p holds contents(p), is clean, and was asked for twice. The memory has the last sixteen, the SSD the four
     before."""
-    disk = Between()
+    disk = Between(PAGES, SLOTS)
     cache = TierCache(disk, **SIZES)
     for page in range(PAGES):
         cache.write(page, contents(page))
@@ -87,33 +62,6 @@ def next_but_one_is_on_the_ssd(cache: TierCache) -> None:
     cache.fsync()
     for page in range(66, 80):
         cache.read(page)
-
-
-def beside(call: Callable[[], Any]) -> Thread:
-    thread = Thread(target=call, daemon=True)
-    thread.start()
-    return thread
-
-
-def test_a_page_made_durable_on_its_way_to_the_ssd_is_clean_there(between: tuple[Between, TierCache]) -> None:
-    """The write-back sets nothing aside, and settles what is in memory; the slot is then of a clean page."""
-    disk, cache = between
-    cache.write(64, contents(1000))
-    for page in range(65, 80):
-        cache.read(page)
-    done: list[Thread] = []
-
-    def meanwhile(_operation: Operation) -> None:
-        done.append(beside(cache.fsync))
-        done[0].join(A_WHILE)
-
-    disk.during(is_put, meanwhile)
-    assert cache.read(0) == contents(0)
-    done[0].join(LONG)
-    assert not done[0].is_alive()
-    assert cache.where(64) == Where.ON_SSD
-    disk.replace_ssd(None)
-    all_as_written(disk, {64: contents(1000)})
 
 
 def test_old_contents_on_their_way_to_the_ssd_are_taken_off(between: tuple[Between, TierCache]) -> None:
@@ -171,26 +119,6 @@ def test_a_slot_written_beside_a_sync_is_synced_before_the_next_write_back(
     all_as_written(disk, {page: contents(1000), 79: contents(1079)})
 
 
-def test_a_slot_is_not_written_while_it_is_read(between: tuple[Between, TierCache]) -> None:
-    """Meanwhile other pages come to the SSD. The slot is free afterwards."""
-    disk, cache = between
-
-    def meanwhile(_operation: Operation) -> None:
-        for page in range(4):
-            assert cache.read(page) == contents(page)
-
-    disk.during(reads_ssd, meanwhile)
-    before = len(disk.log)
-    assert cache.read(63) == contents(63)
-    assert not any(reads_store(63)(operation) for operation in disk.log[before:])
-    for page in range(20, 40):
-        assert cache.read(page) == contents(page)
-    assert sum(cache.where(page) & Where.ON_SSD == Where.ON_SSD for page in range(PAGES)) == SLOTS
-    cache.write(63, contents(1000))
-    cache.fsync()
-    all_as_written(disk, {63: contents(1000)})
-
-
 def test_a_slot_that_loses_its_page_while_it_is_read_is_old(between: tuple[Between, TierCache]) -> None:
     """It is not written before the page is: then the next fsync does not leave it."""
     disk, cache = between
@@ -212,6 +140,71 @@ def test_a_slot_that_loses_its_page_while_it_is_read_is_old(between: tuple[Betwe
     all_as_written(disk, {63: contents(1000)})
 
 
+@pytest.mark.parametrize("order", [(62, 63), (63, 62)])
+def test_a_slot_that_is_taken_off_is_not_taken(between: tuple[Between, TierCache], order: tuple[int, int]) -> None:
+    """Two slots are old. While one is overwritten a page goes to the other, which then is not overwritten."""
+    disk, cache = between
+    for page in (62, 63):
+        cache.read(page)
+    for page in order:
+        cache.write(page, contents(1000 + page))
+    puts: list[int] = []
+
+    def meanwhile(operation: Operation) -> None:
+        before = len(disk.log)
+        assert cache.read(0) == contents(0)
+        puts.extend(found.offset for found in disk.log[before:] if is_put(found))
+        assert operation.offset not in puts
+
+    disk.during(is_scrub, meanwhile)
+    before = len(disk.log)
+    cache.fsync()
+    assert len(puts) == 1
+    assert not any(is_scrub(found) and found.offset in puts for found in disk.log[before:])
+    all_as_written(disk, {page: contents(1000 + page) for page in order})
+
+
+def test_a_page_made_durable_on_its_way_to_the_ssd_is_clean_there(between: tuple[Between, TierCache]) -> None:
+    """The write-back sets nothing aside, and settles what is in memory; the slot is then of a clean page."""
+    disk, cache = between
+    cache.write(64, contents(1000))
+    for page in range(65, 80):
+        cache.read(page)
+    done: list[Thread] = []
+
+    def meanwhile(_operation: Operation) -> None:
+        done.append(beside(cache.fsync))
+        done[0].join(A_WHILE)
+
+    disk.during(is_put, meanwhile)
+    assert cache.read(0) == contents(0)
+    done[0].join(LONG)
+    assert not done[0].is_alive()
+    assert cache.where(64) == Where.ON_SSD
+    disk.replace_ssd(None)
+    all_as_written(disk, {64: contents(1000)})
+
+
+def test_a_slot_is_not_written_while_it_is_read(between: tuple[Between, TierCache]) -> None:
+    """Meanwhile other pages come to the SSD. The slot is free afterwards."""
+    disk, cache = between
+
+    def meanwhile(_operation: Operation) -> None:
+        for page in range(4):
+            assert cache.read(page) == contents(page)
+
+    disk.during(reads_ssd, meanwhile)
+    before = len(disk.log)
+    assert cache.read(63) == contents(63)
+    assert not any(reads_store(63)(operation) for operation in disk.log[before:])
+    for page in range(20, 40):
+        assert cache.read(page) == contents(page)
+    assert sum(cache.where(page) & Where.ON_SSD == Where.ON_SSD for page in range(PAGES)) == SLOTS
+    cache.write(63, contents(1000))
+    cache.fsync()
+    all_as_written(disk, {63: contents(1000)})
+
+
 def test_a_slot_that_cannot_be_read_and_has_lost_its_page_meanwhile(between: tuple[Between, TierCache]) -> None:
     disk, cache = between
 
@@ -226,7 +219,7 @@ def test_a_slot_that_cannot_be_read_and_has_lost_its_page_meanwhile(between: tup
 
 def test_one_request_reads_ahead_at_a_time() -> None:
     """There is one buffer for it. Another scan reads its pages one by one meanwhile."""
-    disk = Between()
+    disk = Between(PAGES, SLOTS)
     cache = TierCache(disk, **SIZES | {"frames": 160, "slots": 0})
     for page in range(PAGES):
         cache.write(page, contents(page))
@@ -270,7 +263,7 @@ def test_a_page_that_three_want_is_read_once(between: tuple[Between, TierCache])
 def test_a_page_written_while_it_is_read_past_the_memory_is_read_again(comes_before: bool) -> None:
     """No page can leave as the read begins. Then its page is written, comes_before: in memory, where another read has
     brought it; and the store is, between two sectors of the read."""
-    disk = Between()
+    disk = Between(PAGES, SLOTS)
     cache = TierCache(disk, **SIZES | {"slots": 0})
     for page in (40, *range(16)):
         cache.write(page, contents(page))
@@ -338,30 +331,6 @@ def test_a_page_that_another_brings_to_memory_is_read_past_it(between: tuple[Bet
         assert cache.read(63) == contents(1000)
 
 
-@pytest.mark.parametrize("order", [(62, 63), (63, 62)])
-def test_a_slot_that_is_taken_off_is_not_taken(between: tuple[Between, TierCache], order: tuple[int, int]) -> None:
-    """Two slots are old. While one is overwritten a page goes to the other, which then is not overwritten."""
-    disk, cache = between
-    for page in (62, 63):
-        cache.read(page)
-    for page in order:
-        cache.write(page, contents(1000 + page))
-    puts: list[int] = []
-
-    def meanwhile(operation: Operation) -> None:
-        before = len(disk.log)
-        assert cache.read(0) == contents(0)
-        puts.extend(found.offset for found in disk.log[before:] if is_put(found))
-        assert operation.offset not in puts
-
-    disk.during(is_scrub, meanwhile)
-    before = len(disk.log)
-    cache.fsync()
-    assert len(puts) == 1
-    assert not any(is_scrub(found) and found.offset in puts for found in disk.log[before:])
-    all_as_written(disk, {page: contents(1000 + page) for page in order})
-
-
 def test_the_only_free_slot_is_waited_for(between: tuple[Between, TierCache]) -> None:
     """It is being overwritten; a page that is to leave memory goes there afterwards."""
     disk, cache = between
@@ -388,7 +357,7 @@ def test_the_only_free_slot_is_waited_for(between: tuple[Between, TierCache]) ->
 def test_a_page_that_is_leaving_is_waited_for() -> None:
     """No other page can leave: all are dirty, and a write-back of them has failed. A read waits for the one that goes
     to the SSD, and its page comes to memory then."""
-    disk = Between()
+    disk = Between(PAGES, SLOTS)
     cache = TierCache(disk, **SIZES | {"slots": 2})
     for page in range(16):
         cache.write(page, contents(page))
@@ -412,4 +381,158 @@ def test_a_page_that_is_leaving_is_waited_for() -> None:
     with pytest.raises(PgquernError):
         cache.fsync()
     assert [cache.read(page) for page in range(18)] == [contents(page) for page in range(18)]
+    cache.close()
+
+
+# ---- a cleaner -----------------------------------------------------------------------------------
+
+ALL = 1000
+"""Steps: as many as it takes."""
+
+
+def writes_pages(operation: Operation) -> bool:
+    return operation[:2] == ("write", File.STORE) and operation.offset < PAGES * PAGE_SIZE
+
+
+def test_an_fsync_waits_for_one_batch_of_a_cleaner() -> None:
+    """It comes while the cleaner writes its first one back; five blocks are dirty, and the cleaner needs them all."""
+    disk = Between(PAGES, 0)
+    cache = TierCache(disk, **SIZES | {"slots": 0})
+    # Several rounds: a cleaner that lets nobody go first would not come first in each.
+    for _ in range(5):
+        for n in range(16):
+            cache.write(n % 5 * 16 + n // 5, contents(n))
+        begin = len(disk.done)
+        other: list[Thread] = []
+
+        def meanwhile(_operation: Operation, other: list[Thread] = other) -> None:
+            other.append(beside(cache.fsync))
+            until_asleep(other[0])
+
+        disk.during(writes_pages, meanwhile)
+        assert cache.clean(16 // 2, ALL) == 0
+        other[0].join(LONG)
+        assert not other[0].is_alive()
+        writers = [thread for operation, thread in disk.done[begin:] if writes_pages(operation)]
+        assert [writer == other[0].ident for writer in writers] == [False, True, True, True, True]
+    cache.close()
+
+
+def test_fsyncs_that_wait_for_each_other_stop_no_cleaner(between: tuple[Between, TierCache]) -> None:
+    """One writes, another one waits for it, and the pages that are to leave are clean."""
+    disk, clean = between
+    clean.write(PAGES - 1, contents(PAGES - 1))
+    left: list[int] = []
+    others: list[Thread] = []
+
+    def meanwhile(_operation: Operation) -> None:
+        others.append(beside(clean.fsync))
+        until_asleep(others[0])
+        others.append(beside(lambda: left.append(clean.clean(4, ALL))))
+        others[1].join(LONG)
+
+    disk.during(writes_pages, meanwhile)
+    clean.fsync()
+    assert left == [0]
+    others[0].join(LONG)
+    assert [page for page in range(PAGES) if clean.where(page) & Where.IN_MEMORY] == [*range(68, PAGES)]
+
+
+def refused(cache: TierCache) -> int:
+    with pytest.raises(PgquernError) as refusal:
+        cache.clean(4, ALL)
+    return refusal.value.code
+
+
+def test_the_begin_of_an_fsync_wakes_all_cleaners() -> None:
+    """Two wait for the one that waits for another fsync, and none comes after it."""
+    disk = Between(PAGES, SLOTS)
+    cache = TierCache(disk, **SIZES | {"slots": 0})
+    for page in range(16):
+        cache.write(page, contents(page))
+    left: list[int] = []
+    others: list[Thread] = []
+
+    def meanwhile(_operation: Operation) -> None:
+        for call in (cache.fsync, *[lambda: left.append(cache.clean(16 // 2, ALL))] * 2):
+            others.append(beside(call))
+            until_asleep(others[-1])
+
+    disk.during(writes_pages, meanwhile)
+    cache.fsync()
+    for other in others:
+        other.join(LONG)
+    assert left == [0, 0]
+    cache.close()
+
+
+def test_nobody_waits_for_a_cleaner_while_a_frame_is_free(between: tuple[Between, TierCache]) -> None:
+    """The second page is on its way to the SSD, and a read needs what the first one has left."""
+    disk, clean = between
+    found: list[bytes] = []
+
+    def second(_operation: Operation) -> None:
+        before = len(disk.log)
+        found.append(clean.read(10))
+        assert [operation[:2] for operation in disk.log[before:]] == [("read", File.STORE)]
+
+    disk.during(is_put, lambda _operation: disk.during(is_put, second))
+    assert clean.clean(2, ALL) == 0
+    assert found == [contents(10)]
+    assert sum(clean.where(page) & Where.IN_MEMORY != 0 for page in range(PAGES)) == 16 - 2
+
+
+def test_a_cleaner_does_not_fail_while_a_page_leaves() -> None:
+    """No other can: all are dirty, and a write-back of them has failed."""
+    disk = Between(PAGES, SLOTS)
+    cache = TierCache(disk, **SIZES | {"slots": 2})
+    for page in range(16):
+        cache.write(page, contents(page))
+    disk.broken = lambda operation: operation[:2] == ("write", File.STORE)
+    with pytest.raises(PgquernError):
+        cache.write_back(0)
+    cache.write(16, contents(16))
+    with pytest.raises(PgquernError):
+        cache.write_back(0)
+    left: list[int] = []
+    disk.during(is_put, lambda _operation: left.append(cache.clean(4, ALL)))
+    cache.write(17, contents(17))
+    assert left == [0]
+    assert refused(cache) == lib.PGQ_TIERCACHE_WRITE_BACK
+    disk.broken = lambda _operation: False
+    assert [cache.read(page) for page in range(18)] == [contents(page) for page in range(18)]
+    cache.close()
+
+
+def test_a_cleaner_that_another_call_ends_does_not_fail(between: tuple[Between, TierCache]) -> None:
+    """Its page is written meanwhile, and stays: no frame is free, and none is to be."""
+    disk, clean = between
+
+    def meanwhile(_operation: Operation) -> None:
+        clean.write(64, contents(1000))
+        assert clean.clean(0, ALL) == 0
+
+    disk.during(is_put, meanwhile)
+    assert clean.clean(1, 1) == 0
+    assert sum(clean.where(page) & Where.IN_MEMORY != 0 for page in range(PAGES)) == 16
+
+
+def test_who_has_waited_for_a_write_back_makes_none_for_others() -> None:
+    """A write needs room while a cleaner writes the block back whose pages leave next. Another block stays dirty."""
+    disk = Between(PAGES, SLOTS)
+    cache = TierCache(disk, **SIZES | {"slots": 0})
+    for page in range(16):
+        cache.write(page if page < 8 else 40 + page, contents(page))
+    other: list[Thread] = []
+
+    def meanwhile(_operation: Operation) -> None:
+        other.append(beside(lambda: cache.write(30, contents(30))))
+        other[0].join(0.2)
+
+    disk.during(writes_pages, meanwhile)
+    cache.clean(1, 1)
+    other[0].join(LONG)
+    assert not other[0].is_alive()
+    assert cache.where(48) == Where.IN_MEMORY | Where.MEMORY_DIRTY
+    assert cache.read(30) == contents(30)
     cache.close()

@@ -12,8 +12,8 @@ from _pgquern import ffi, lib
 from pgquern.tiercache import PAGE_SIZE, TierCache
 
 from tests.common.sleep import until_asleep
-from tests.tiercache.devices import Disk, Operation
-from tests.tiercache.test_kernels_meanwhile import Between, all_as_written, between, contents, is_put
+from tests.tiercache.devices import Between, Disk, Operation, contents, is_put
+from tests.tiercache.test_kernels_meanwhile import all_as_written, between
 
 __all__ = ["between"]
 

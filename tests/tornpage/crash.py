@@ -6,10 +6,9 @@ block of the data file is one sector. What a failed sync forgot stands in `curre
 pending.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from itertools import islice, pairwise, product
-from math import prod
+from itertools import pairwise
 from random import Random
 
 from ref.tornpage import File
@@ -141,23 +140,6 @@ class Device:
         if rng.random() < 0.4:
             left.evict(rng)
         return left
-
-    def crashes(self, rng: Random, most: int) -> Iterator["Device"]:
-        """The states that a power loss now may leave: all of them if there are at most `most`, otherwise that many of
-        them, the two extreme ones and those with one sector lost or kept among them.
-        """
-        where = list(self.pending)
-        versions = [len(self.pending[w]) + 1 for w in where]
-        if prod(versions) <= most:
-            yield from (self._after(where, choice) for choice in product(*(range(n) for n in versions)))
-            return
-        none, all_ = [0] * len(where), [n - 1 for n in versions]
-        special = [none, all_]
-        for i in rng.sample(range(len(where)), min(len(where), most // 4)):
-            special += [[*none[:i], all_[i], *none[i + 1 :]], [*all_[:i], 0, *all_[i + 1 :]]]
-        yield from (self._after(where, choice) for choice in islice(special, most))
-        for _ in range(most - len(special)):
-            yield self._after(where, [rng.randrange(n) for n in versions])
 
     def _after(self, where: list[tuple[int, int]], choice: "tuple[int, ...] | list[int]") -> "Device":
         left = Device(self.sizes, self.sector, self.atomic, {f: bytearray(c) for f, c in self.durable.items()})

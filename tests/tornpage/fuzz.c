@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: PostgreSQL */
 /*
  * libFuzzer target: pages of any bytes go to every variant of the checksum that this CPU runs, and to the check. Each must
- * give what the plain definition below gives. The pages have memory of exactly their size, so that AddressSanitizer sees
- * an access beyond.
+ * give what upstream's variant gives, page by page, and the check what the checksums and the bytes say. The pages have memory of exactly
+ * their size, so that AddressSanitizer sees an access beyond.
  *
  * Input: a byte for the size of a block, one for the number of pages, four for the first block number, one that says
  * whether checksums are set right; then bytes, repeated until all pages are full.
@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { HEAD = 7, LANE_COUNT = 32 };
+enum { HEAD = 7 };
 
 static unsigned long long checksummed, refused_calls, verdict_counts[4];
 
@@ -32,66 +32,25 @@ static void require(bool holds, const char *what, const char *variant)
     }
 }
 
-static unsigned get16(const uint8_t *p)
+/* What the first variant gives, upstream's: against the definition, extracted, it is tested elsewhere. */
+static uint16_t upstream_checksum(const uint8_t *page, size_t size, uint32_t block)
 {
-    return p[0] | (unsigned)p[1] << 8;
-}
+    uint16_t sum;
 
-/* Lane by lane and byte by byte. */
-static uint16_t plain_checksum(const uint8_t *page, size_t size, uint32_t block)
-{
-    static const uint32_t base[LANE_COUNT] = {
-        0x5b1f36e9, 0xb8525960, 0x02ab50aa, 0x1de66d2a, 0x79ff467a, 0x9bb9f8a3, 0x217e7cd2, 0x83e13d2c,
-        0xf8d4474f, 0xe39eb970, 0x42c6ae16, 0x993216fa, 0x7b093b5d, 0x98daff3c, 0xf718902a, 0x0b1c9cdb,
-        0xe58f764b, 0x187636bc, 0x5d7b3bb1, 0xe73de7de, 0x92bec979, 0xcca6c0b2, 0x304a0979, 0x85aa43d4,
-        0x783125bb, 0x6ca8eaa2, 0xe407eac6, 0x4b5cfc3e, 0x9fbf8c76, 0x15ca20be, 0xf2ca9fd3, 0x959bd756,
-    };
-    uint32_t folded = block;
-
-    for (size_t lane = 0; lane < LANE_COUNT; lane++) {
-        uint32_t sum = base[lane];
-
-        for (size_t at = 4 * lane; at < size + 2 * 4 * LANE_COUNT; at += 4 * LANE_COUNT) {
-            uint32_t word = 0;
-
-            for (size_t k = 0; k < 4 && at < size; k++)
-                if (at + k != 8 && at + k != 9)
-                    word |= (uint32_t)page[at + k] << 8 * k;
-            sum = (sum ^ word) * 16777619u ^ (sum ^ word) >> 17;
-        }
-        folded ^= sum;
-    }
-    return (uint16_t)(folded % 65535 + 1);
-}
-
-static unsigned plain_verdict(const uint8_t *page, size_t size, uint16_t checksum)
-{
-    unsigned lower = get16(page + 12), upper = get16(page + 14), special = get16(page + 16);
-
-    if (upper == 0) {
-        for (size_t at = 0; at < size; at++)
-            if (page[at] != 0)
-                return PGQ_TORNPAGE_HEADER;
-        return PGQ_TORNPAGE_NEW;
-    }
-    if (get16(page + 8) != checksum)
-        return PGQ_TORNPAGE_CHECKSUM;
-    if (get16(page + 10) > 7 || lower > upper || upper > special || special > size || special % 8 != 0)
-        return PGQ_TORNPAGE_HEADER;
-    return PGQ_TORNPAGE_SOUND;
+    require(pgq_tornpage_checksum_variants[0].fn(page, 1, size, block, &sum).code == PGQ_OK, "refused",
+            "upstream");
+    return sum;
 }
 
 /* Fills the pages; `how` makes some of them nearly sound. */
-static void fill(uint8_t *pages, size_t count, size_t size, uint32_t first, unsigned how, const uint8_t *data,
-                 size_t length)
+static void fill(uint8_t *pages, size_t count, size_t size, uint32_t first, bool accepted, unsigned how,
+                 const uint8_t *data, size_t length)
 {
     memset(pages, 0, count * size);
     for (size_t at = 0; at < count * size && length > 0; at++)
         pages[at] = data[at % length];
     for (size_t i = 0; i < count; i++, how >>= 2) {
         uint8_t *page = pages + i * size;
-        uint16_t checksum;
-
         if ((how & 3) == 3)
             memset(page, 0, size);
         if ((how & 3) == 2) {
@@ -100,9 +59,9 @@ static void fill(uint8_t *pages, size_t count, size_t size, uint32_t first, unsi
             page[14] = 24, page[15] = 0;
             page[16] = 0, page[17] = (uint8_t)(size >> 8);
         }
-        checksum = plain_checksum(page, size, first + (uint32_t)i);
-        if ((how & 3) == 1 || (how & 3) == 2)
-            memcpy(page + 8, &checksum, sizeof checksum);
+        if (accepted && ((how & 3) == 1 || (how & 3) == 2))
+            memcpy(page + 8, &(uint16_t){upstream_checksum(page, size, first + (uint32_t)i)},
+                   sizeof(uint16_t));
     }
 }
 
@@ -116,7 +75,7 @@ static void try_pages(const uint8_t *pages, size_t count, size_t size, uint32_t 
     if (sums == NULL || wanted == NULL || verdicts == NULL)
         abort();
     for (size_t i = 0; i < count; i++)
-        wanted[i] = plain_checksum(pages + i * size, size, first + (uint32_t)i);
+        wanted[i] = upstream_checksum(pages + i * size, size, first + (uint32_t)i);
     for (size_t v = 0; v < pgq_tornpage_checksum_variant_count; v++) {
         const pgq_tornpage_checksum_variant *variant = &pgq_tornpage_checksum_variants[v];
 
@@ -129,11 +88,12 @@ static void try_pages(const uint8_t *pages, size_t count, size_t size, uint32_t 
     }
     status = pgq_tornpage_check(pages, count, size, first, verdicts);
     for (size_t i = 0; i < count; i++) {
-        unsigned verdict = plain_verdict(pages + i * size, size, wanted[i]);
+        const uint8_t *page = pages + i * size;
+        bool is_new = page[14] == 0 && page[15] == 0, right = (page[8] | (unsigned)page[9] << 8) == wanted[i];
 
-        require(verdicts[i] == verdict, "another verdict", "check");
-        verdict_counts[verdict]++;
-        if (verdict >= PGQ_TORNPAGE_CHECKSUM && wrong == 0)
+        require((verdicts[i] == PGQ_TORNPAGE_CHECKSUM) == (!is_new && !right), "another verdict", "check");
+        verdict_counts[verdicts[i]]++;
+        if (verdicts[i] >= PGQ_TORNPAGE_CHECKSUM && wrong == 0)
             wrong = i + 1;
     }
     require(status.index == wrong, "another first wrong page", "check");
@@ -183,8 +143,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t length)
     pages = malloc(count * size + 1); /* one byte more: no pages are not NULL */
     if (pages == NULL)
         abort();
-    fill(pages, count, size, first, data[6] * 257u, data + HEAD, length - HEAD);
-    if (size < 1024 || first + (uint64_t)count > UINT32_MAX) {
+    bool accepted = size >= 1024 && first + (uint64_t)count <= UINT32_MAX;
+    fill(pages, count, size, first, accepted, data[6] * 257u, data + HEAD, length - HEAD);
+    if (!accepted) {
         refuse_pages(pages, count, size, first);
         refused_calls++;
     } else {

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: PostgreSQL
 """Random lives of a store, and what may be left of one after a crash."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from itertools import count
 from random import Random
 from typing import Any, NamedTuple
@@ -93,16 +93,6 @@ def contents(store: Any, shape: Shape) -> Contents:
     return tuple(store.page(number)[ref.PAGE_HEADER :] for number in range(shape.pages))
 
 
-def fill_log(store: Any) -> None:
-    """With changes of 8 bytes."""
-    try:
-        for number in count():
-            store.change(0, 24, number.to_bytes(8, "little"))
-    except PgquernError as refusal:
-        if refusal.code != lib.PGQ_TORNPAGE_LOG_FULL:
-            raise
-
-
 class Life:
     """A store that is changed at random.
 
@@ -170,25 +160,6 @@ class Life:
     def allowed(self) -> list[Contents]:
         """What a crash now may leave."""
         return self.states[self.durable :]
-
-
-def lives(
-    shape: Shape, open_store: Opener, seed: int, steps: int, most: int
-) -> Iterator[tuple[list[Contents], Device]]:
-    """Every power loss of a life: what it may leave before each write and sync, `most` states at each; and which
-    contents these may give.
-    """
-    device = shape.device()
-    life = Life.new(shape, open_store, device, seed)
-    rng = Random(seed)
-    found: list[tuple[int, Device]] = []
-    device.before = lambda _: found.extend((life.durable, crashed) for crashed in device.crashes(rng, most))
-    for _ in range(steps):
-        life.step()
-        for durable, crashed in found:  # while the call ran, no more was promised
-            yield life.states[durable:], crashed
-        found.clear()
-        yield life.allowed(), next(device.crashes(rng, 1))
 
 
 class World:

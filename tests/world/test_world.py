@@ -1,51 +1,37 @@
 # SPDX-License-Identifier: PostgreSQL
-"""The world of faults itself: the examples pass, each thing that their author may forget is found, and the seed that is
+"""The world of faults itself: an example passes, each thing that its author may forget is found, and the seed that is
 printed finds it again. The lines that ask for I/O are named, with what happened to them."""
 
-import atexit
 import re
-import shutil
 import subprocess
 from collections import Counter
-from functools import cache
 from pathlib import Path
-from tempfile import mkdtemp
 
 import pytest
 
 from tests.runners import calls, world
 
 WORLD = Path(__file__).resolve().parent
-FORGOTTEN = {
-    "log": ["FORGETS_SYNC", "FORGETS_FAILED_WRITE", "SYNCS_TWICE", "TRUSTS_CACHE"],
-    "queue": ["LOOKS_ONCE", "LETS_GO_BETWEEN", "WAKES_ONE", "WAKES_NOBODY"],
-    "ring": ["FORGETS_ERRORS", "FORGETS_SHORT_READS", "SUBMITS_ONCE", "FREES_EARLY", "FORGETS_THE_RING"],
-}
+EXAMPLE = WORLD / "examples" / "log.c"
+FORGOTTEN = ["FORGETS_SYNC", "FORGETS_FAILED_WRITE", "SYNCS_TWICE", "TRUSTS_CACHE"]
 RUNS = 3000
+FLAGS = "-std=c11 -D_GNU_SOURCE -g -O1 -fno-omit-frame-pointer -Wall -Wextra -Werror -pthread"
 
 
-FLAGS = ["-std=c11", "-D_GNU_SOURCE", "-g", "-O1", "-fno-omit-frame-pointer", "-Wall", "-Wextra", "-Werror", "-pthread"]
-
-
-@cache
-def harness() -> list[str]:
-    """The world's own objects, which each example is linked with."""
-    folder = mkdtemp()
-    atexit.register(shutil.rmtree, folder)
-    sources = sorted(map(str, WORLD.glob("*.c")))
-    subprocess.run(["gcc", *FLAGS, f"-I{WORLD.parents[1] / 'csrc'}", "-c", *sources], cwd=folder, check=True)
-    return sorted(map(str, Path(folder).glob("*.o")))
-
-
-def build(folder: Path, example: str, *forgotten: str) -> Path:
-    if (
-        example == "ring"
-        and subprocess.run(["gcc", "-E", "-include", "liburing.h", "-"], capture_output=True, input=b"").returncode
-    ):
-        pytest.skip("no header of liburing here")
-    source, program = WORLD / "examples" / f"{example}.c", folder / example
-    words = [f"-I{WORLD.parents[1] / 'csrc'}", *(f"-D{name}" for name in forgotten)]
-    subprocess.run(["gcc", *FLAGS, *words, source, *harness(), "-o", program], check=True)
+def build(folder: Path, *forgotten: str) -> Path:
+    sources = [EXAMPLE, *WORLD.glob("*.c")]
+    includes = f"-I{WORLD.parent.parent / 'csrc'}"
+    program = folder / "log"
+    command = [
+        "gcc",
+        *FLAGS.split(),
+        includes,
+        *(f"-D{name}" for name in forgotten),
+        *map(str, sources),
+        "-o",
+        str(program),
+    ]
+    subprocess.run(command, check=True)
     return program
 
 
@@ -54,19 +40,16 @@ def run(program: Path, first: int, n: int) -> subprocess.CompletedProcess[str]:
 
 
 @pytest.mark.tools
-@pytest.mark.parametrize("example", FORGOTTEN)
-def test_what_forgets_nothing_passes(tmp_path: Path, example: str) -> None:
-    done = run(build(tmp_path, example), 0, RUNS)
+def test_what_forgets_nothing_passes(tmp_path: Path) -> None:
+    done = run(build(tmp_path), 0, RUNS)
     assert done.returncode == 0, done.stderr
     assert re.fullmatch(r"tally:( \w+=[1-9]\d*)+\ndigest: [0-9a-f]{16}\n(call .*\n)*", done.stdout)
 
 
 @pytest.mark.tools
-@pytest.mark.parametrize(
-    ("example", "forgotten"), [(example, name) for example, names in FORGOTTEN.items() for name in names]
-)
-def test_what_is_forgotten_is_found_and_found_again(tmp_path: Path, example: str, forgotten: str) -> None:
-    program = build(tmp_path, example, forgotten)
+@pytest.mark.parametrize("forgotten", FORGOTTEN)
+def test_what_is_forgotten_is_found_and_found_again(tmp_path: Path, forgotten: str) -> None:
+    program = build(tmp_path, forgotten)
     found = run(program, 0, RUNS)
     seed = re.search(r"violation with SEED=(\d+): (.*)", found.stderr)
     assert found.returncode == 1
@@ -76,10 +59,10 @@ def test_what_is_forgotten_is_found_and_found_again(tmp_path: Path, example: str
 
 
 def test_calls_are_counted_where_they_come_from(tmp_path: Path) -> None:
-    program = build(tmp_path, "log")
+    program = build(tmp_path)
     counted = calls.counted(run(program, 0, RUNS).stdout)
     where = {(chain.what, frame): chain for chain, _ in counted for frame in nearest(program, chain)}
-    source = (WORLD / "examples/log.c").read_text().splitlines()
+    source = EXAMPLE.read_text().splitlines()
     assert {(what, "disk_" + what in source[frame.line - 1]) for what, frame in where} == {
         ("read", True),
         ("write", True),

@@ -5,7 +5,7 @@
     python -m tools.claims --ran                    runs nothing: judges by the results of this commit in build/results
 
 A row of the table: its number, the claim, and the commands that show it: `make ...`, `pgquern ...`, or `pytest -m
-claim7`, which runs the tests that are marked so. A claim holds if all of its commands end with 0, and not all that they
+claim3`, which runs the tests that are marked so. A claim holds if all of its commands end with 0, and not all that they
 did was skipped.
 """
 

@@ -22,7 +22,7 @@ from rich.table import Table
 from tools.common import progress, results
 from tools.common.answer import json_option
 from tools.common.options import Seconds
-from tools.simulate import adapts, peers, sweep
+from tools.simulate import adapts, sweep
 from tools.simulate.device import (
     AUTOVACUUM,
     BACKEND,
@@ -95,15 +95,12 @@ def simulations(seconds: float) -> dict[str, Callable[[], Outcome]]:
 
 def all_done(
     loads: Mapping[str, Callable[[], Outcome]], runs: Sequence[sweep.Run], bar: Progress
-) -> tuple[Any, Any, Any, Any]:
-    """The outcome of each load, the p99 of each run of the sweep, the figures of devices, and of peers."""
+) -> tuple[Any, Any, Any]:
+    """The outcome of each load, the p99 of each run of the sweep, and the figures of devices."""
     with ProcessPoolExecutor(len(sched_getaffinity(0))) as pool, bar:
-        tasks: dict[Any, str | sweep.Run | adapts.Run | peers.Run] = {
-            pool.submit(load): name for name, load in loads.items()
-        }
+        tasks: dict[Any, str | sweep.Run | adapts.Run] = {pool.submit(load): name for name, load in loads.items()}
         tasks |= {pool.submit(run.p99): run for run in runs}
         tasks |= {pool.submit(run.figures): run for run in adapts.runs()}
-        tasks |= {pool.submit(run.figures): run for run in peers.runs()}
         for _ in bar.track(as_completed(tasks), total=len(tasks), description="simulated runs"):
             pass
         found = {name: task.result() for task, name in tasks.items()}
@@ -111,7 +108,6 @@ def all_done(
         {name: found[name] for name in loads},
         {run: found[run] for run in runs},
         {run: found[run] for run in adapts.runs()},
-        {run: found[run] for run in peers.runs()},
     )
 
 
@@ -209,16 +205,6 @@ def show_ends(swept: Mapping[str, Sequence[sweep.Found]]) -> None:
     progress.console().print(table)
 
 
-def show_peers(found: Sequence[Mapping[str, Any]]) -> None:
-    table = Table(title="beside a checkpointer and an autovacuum that never stop", title_justify="left")
-    for head in ("foreground", "scheduler", "p99, µs", "a second", "background, a second"):
-        table.add_column(head, justify="left" if head in ("foreground", "scheduler") else "right")
-    for f in found:
-        figures = (f"{f[key]:,.0f}" for key in ("p99_us", "a_second", "background"))
-        table.add_row(f["foreground"], f["peer"], *figures)
-    progress.console().print(table)
-
-
 @click.command()
 @click.option(
     "--seconds", type=Seconds(), default=SECONDS, show_default=True, help="How long most loads run, in simulated time."
@@ -227,9 +213,7 @@ def show_peers(found: Sequence[Mapping[str, Any]]) -> None:
 def main(seconds: float, as_json: bool) -> None:
     """Simulate each load under both schedulers, and hold the figures against the targets."""
     started = time.monotonic()
-    found, p99, figures, beside = all_done(
-        simulations(seconds), sweep.runs(), progress.bar(progress.console(stderr=as_json))
-    )
+    found, p99, figures = all_done(simulations(seconds), sweep.runs(), progress.bar(progress.console(stderr=as_json)))
     swept = sweep.sweep(p99)
     reached = targets(found) + within(swept) + adapted(adapts.found(figures))
     items = [
@@ -247,7 +231,7 @@ def main(seconds: float, as_json: bool) -> None:
         "simulation", "ioshares", items,
         says=f"{len(reached) - missed} of {len(reached)} targets hold on the simulated device",
         tools={}, seconds=time.monotonic() - started, outcomes=summary, curves=curves(found), sweep=sweep.curves(swept),
-        devices=adapts.curves(figures), peers=peers.curves(beside),
+        devices=adapts.curves(figures),
         seed=SEED, shares=[c.share for c in CLASSES], writeback=WRITEBACK,
     )  # fmt: skip
     if as_json:
@@ -255,7 +239,6 @@ def main(seconds: float, as_json: bool) -> None:
         raise SystemExit(missed > 0)
     show(reached)
     show_ends(swept)
-    show_peers(peers.curves(beside))
     progress.console().print(f"simulation ioshares: {result.says}, {result.seconds:.0f} s")
     raise SystemExit(missed > 0)
 

@@ -20,8 +20,6 @@ import numpy as np
 from pgquern import PgquernError, ioshares
 from pgquern.ioshares import Class, Limits, Request
 
-from tools.simulate.mclock import MClock, Terms, Waits
-
 MEDIAN, SIGMA = 80_000.0, 0.5
 SIZE = 8192
 SECOND = 1_000_000_000
@@ -171,21 +169,15 @@ class Simulation:
     variant: str
     seed: int
     limits: Limits = LIMITS
-    terms: tuple[Terms, ...] = ()
-    """Of variant "mclock", which keeps limits.most requests in flight."""
     classes: tuple[Class, ...] = CLASSES
     device: Device = DEVICE
     now: float = 0.0
     random: Random = field(init=False)
-    scheduler: ioshares.Scheduler | MClock = field(init=False)
+    scheduler: ioshares.Scheduler = field(init=False)
 
     def __post_init__(self) -> None:
         self.random = Random(self.seed)
-        self.scheduler = (
-            MClock(self.terms, self.limits.most, lambda: self.now / SECOND)
-            if self.variant == "mclock"
-            else ioshares.Scheduler(self.classes, self.limits, variant=self.variant)
-        )
+        self.scheduler = ioshares.Scheduler(self.classes, self.limits, variant=self.variant)
         self.events: list[tuple[float, int, Callable[[], None]]] = []
         self.order, self.ids = count(), count()
         self.submitted: dict[int, float] = {}
@@ -209,7 +201,7 @@ class Simulation:
         while self.waiting:
             try:
                 request = self.scheduler.next()
-            except (PgquernError, Waits):
+            except PgquernError:
                 break
             self.waiting -= 1
             self.inside.append((request, self.now))

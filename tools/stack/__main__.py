@@ -8,7 +8,7 @@ configurations that protect pages in the same way can be compared: a crash may t
 Each configuration runs on real files, and on a simulated volume (not that over the kernel's page cache: the simulation
 lies above the kernel); the configurations take turns. Figures are medians of the rounds. Those that protect pages by
 images run with other numbers of threads, too. Nothing is judged by the clock; a run fails if a restart does not find
-all pages. targets.py says what is aimed at, and how far that is.
+all pages.
 """
 
 import json
@@ -26,8 +26,6 @@ from rich.table import Table
 from tools.common import progress, results
 from tools.common.answer import json_option, print_json
 from tools.common.options import Seconds
-from tools.stack import targets
-from tools.stack.targets import PLAIN, SWEPT, WHOLE
 
 PROGRAM = Path("build/stack/stack")
 FILES = Path("build/stack/files")
@@ -36,6 +34,11 @@ THREADS = 8
 SWEEP = (1, 4, 16, 64)
 """And with which those run that protect pages by images."""
 ALL = "rangelock,ioshares,tiercache"
+SHOWN_BY_THREADS = (
+    ("transactions_a_second", "transactions a second", 0),
+    ("commit_p99_ms", "99th percentile of a commit, ms", 1),
+)
+"""The figure, its name, digits behind the point."""
 Figures = dict[str, Any]
 
 
@@ -60,7 +63,7 @@ CONFIGURATIONS = (
     Configuration("tiercache alone", "tiercache", "none"),
     Configuration("rangelock and ioshares", "rangelock,ioshares", "none"),
     Configuration("all but tornpage", ALL, "none"),
-    Configuration(PLAIN, "none", "images"),
+    Configuration("tornpage alone, images", "none", "images"),
     Configuration("kernel's page cache, images", KERNEL, "images"),
     Configuration("rangelock, images", "rangelock", "images"),
     Configuration("ioshares, images", "ioshares", "images"),
@@ -68,7 +71,7 @@ CONFIGURATIONS = (
     Configuration("rangelock and ioshares, images", "rangelock,ioshares", "images"),
     Configuration("rangelock and tiercache, images", "rangelock,tiercache", "images"),
     Configuration("ioshares and tiercache, images", "ioshares,tiercache", "images"),
-    Configuration(WHOLE, ALL, "images"),
+    Configuration("all four, images", ALL, "images"),
     Configuration("all four, double write", ALL, "double write"),
     Configuration("all four, atomic device", ALL, "atomic"),
 )
@@ -149,7 +152,7 @@ def show(device: str, figures: dict[str, Figures]) -> None:
 
 def show_sweep(items: list[Figures]) -> None:
     """Transactions a second, and the 99th percentile of a commit, by the number of threads."""
-    for device, (key, title, digits) in product(DEVICES, SWEPT):
+    for device, (key, title, digits) in product(DEVICES, SHOWN_BY_THREADS):
         here = [item for item in items if item["device"] == device]
         numbers = sorted({item["threads"] for item in here})
         table = Table(
@@ -160,17 +163,6 @@ def show_sweep(items: list[Figures]) -> None:
             at = {item["threads"]: item[key] for item in here if item["parts"] == name}
             table.add_row(name, *(f"{at[n]:,.{digits}f}" for n in numbers))
         progress.console().print(table)
-
-
-def show_targets(items: list[Figures]) -> None:
-    """What is aimed at, and what was reached."""
-    table = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False, title="targets", title_justify="left")
-    for head in ("device", "target", "wanted", "reached", "rounds"):
-        table.add_column(head)
-    for target in targets.of(items):
-        rounds = f"{target.least:.2f} to {target.most:.2f}"
-        table.add_row(target.device, target.title, target.wanted, f"{target.ratio:.2f}", rounds)
-    progress.console().print(table)
 
 
 @click.command()
@@ -221,7 +213,6 @@ def main(seconds: float, rounds: int, threads: tuple[int, ...], check: bool, as_
     result = results.write(
         "stack", "tiercache", ordinary, says=says, tools={}, seconds=time.monotonic() - started,
         threads=THREADS, rounds=rounds, measured_seconds=seconds, sweep=sweep,
-        aims=[target._asdict() for target in targets.of(ordinary)],
     )  # fmt: skip
     if as_json:
         click.echo(result.model_dump_json(indent=1))
@@ -229,7 +220,6 @@ def main(seconds: float, rounds: int, threads: tuple[int, ...], check: bool, as_
     for device in DEVICES:
         show(device, {item["parts"]: item for item in ordinary if item["device"] == device})
     show_sweep(sweep)
-    show_targets(ordinary)
     progress.console().print(f"stack: {result.says}, {result.seconds:.0f} s")
 
 
