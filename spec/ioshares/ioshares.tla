@@ -32,7 +32,7 @@
 (* share, differs by at most LagBound), WorkConserving, NoneAboveLimit,    *)
 (* TagsNear, GrowsUnderPressure, HalfInAProbe, FloorObserved,              *)
 (* FloorFollows, NoCliff, HeedsTarget, SettlesOnceLowered, LeadsStay.      *)
-(* Liveness: EveryClassGoes, LimitRecovers.                                *)
+(* Liveness: EveryClassGoes, LimitRecovers, ProbesComeAgain, FloorIsFound. *)
 (*                                                                         *)
 (* Departures from upstream: PostgreSQL has no such scheduler.             *)
 (*                                                                         *)
@@ -262,6 +262,10 @@ HalfInAProbe ==
 
 AtMostMost == InFlight <= Most
 
+(* The floor is no latency that the device cannot have: below it the limit *)
+(* would fall for nothing.  There is none until the first probe has ended. *)
+FloorIsPossible == pace.floor \in MinOf(Latencies)..MaxOf(Latencies) \/ (pace.floor = 0 /\ pace.probing)
+
 (* Steps.  The limit may fall below what is in flight; then nothing goes.  *)
 NoneAboveLimit     == [][InFlight' > InFlight => InFlight < limit]_vars
 GrowsUnderPressure == [][pace'.level > pace.level => pressed \/ Backlogged # {}]_vars
@@ -340,26 +344,6 @@ RisesByOne ==
     [][/\ pace'.level > pace.level => Looks /\ pace'.level = pace.level + 1
        /\ Looks /\ Pressed /\ (\A m \in Means : m <= (3 * pace'.floor) \div 2) => pace'.level = Min(Most, pace.level + 1)]_vars
 
-(* A probe comes after so many windows in which it might rise, and lasts   *)
-(* for two.  What is not looked at changes nothing but that, and a fall    *)
-(* does not put it off.                                                    *)
-ProbesInTime ==
-    [][/\ pace'.probing /\ ~pace.probing => Looks /\ pace'.age = ProbeEvery /\ pace'.settling
-       /\ pace'.age = ProbeEvery => pace'.probing
-       /\ Looks /\ Pressed /\ pace'.level >= pace.level => pace'.age = pace.age + 1
-       /\ pace'.age > pace.age => Looks /\ pace'.age = pace.age + 1
-       /\ pace'.level < pace.level => pace'.age = pace.age
-       /\ ~pace'.probing /\ pace.probing => Ends /\ ~pace.settling /\ pace'.age = 0 /\ pace'.settling
-       /\ pace'.settling # pace.settling => Ends
-       /\ Ends /\ pace.settling => pace' = [pace EXCEPT !.settling = FALSE]]_vars
-
-(* A window counts each completion, and its latency, and whether requests  *)
-(* waited at one of them.                                                  *)
-WindowCounts ==
-    [][IF ~Done THEN UNCHANGED window
-       ELSE IF Ends THEN completed' = 0 /\ total' = 0 /\ ~pressed'
-       ELSE completed' = completed + 1 /\ total' - total \in Latencies /\ pressed' = Pressed]_vars
-
 (* A device that is never slow again stays so. *)
 CalmStays == [][calm => calm' /\ (Done /\ ~Ends => total' - total = MinOf(Latencies))]_vars
 
@@ -369,4 +353,9 @@ EveryClassGoes == \A c \in Classes : c \in Backlogged ~> last = c \/ c \notin Ba
 (* windows to end (nobody takes everything back before it goes), the limit *)
 (* gets back to its most, but for probes.                                  *)
 LimitRecovers == (<>calm /\ []<>pressed /\ []<>~pressed) => <>[](pace.level = Most)
+
+(* And if they do, whatever the device does: a probe comes again and again,*)
+(* each ends, and a calm device's latency is found.                        *)
+ProbesComeAgain == ([]<>pressed /\ []<>~pressed) => []<>pace.probing /\ []<>~pace.probing
+FloorIsFound == (<>calm /\ []<>pressed /\ []<>~pressed) => <>[](pace.floor = MinOf(Latencies))
 =============================================================================

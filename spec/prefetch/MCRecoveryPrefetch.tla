@@ -103,13 +103,6 @@ FirstFilter(keys, from, lsn) ==
 \* A filter hides one block more.
 WiderFilter(keys, from, lsn) ==
     filters' = [key \in Keys |-> IF key \notin keys THEN filters[key] ELSE [until |-> lsn, from |-> from + 2]]
-\* What is noted is lost.
-NotNoted(n) == UNCHANGED <<filters, suspended>>
-\* Look-ahead ends at each record.
-EndsAtOnce ==
-    /\ pc \in {"look", "look_again"}
-    /\ StopLooking
-    /\ UNCHANGED <<vars, arrived, current, concurrency, begin, looking, queues, buffers, advised>>
 \* A page is read into a buffer, and its old one stays there; or none is read.
 AllStay == pool
 LoadsNothing(s, refs) == <<>>

@@ -41,18 +41,10 @@ WaitsAnyhow(p) ==
     /\ reading # None /\ reading.page = p /\ waits = None
     /\ waits' = p
     /\ UNCHANGED <<ghosts, memory, held, stale, reading, leaving, needs, still, slotVars, storeVars, flush, reports, bounds>>
-\* The SSD fails where a write-back takes old contents off it, and the write-back goes on.
-FailsUnknown(f) ==
-    /\ flush[f].at = "scrub" /\ flush[f].off # {}
-    /\ Fails
-    /\ UNCHANGED <<ghosts, memory, held, stale, going, still, slotVars, storeVars, flush, reports, writes, crashes>>
-SpecFailsUnknown == Init /\ [][Next \/ \E f \in Flushers : FailsUnknown(f)]_vars
 \* The memory is never full.
 NeverFull == TRUE
 \* A crash leaves what was there before an eviction.
 LeavesTheOld(s, whats) == UNCHANGED diskMay
-\* A sync of the store does nothing.
-SyncsNothing == UNCHANGED <<durable, pending>>
 \* The write-back stops.
 Unfair == Spec
 

@@ -621,17 +621,6 @@ ReadMayStay ==
     /\ \A s \in Slots : disk[s] \in diskMay[s]
     /\ super \in superMay /\ control \in controlMay
 
-\* A sync of the store leaves nothing that is written and not durable, but for what was forgotten before.
-SyncLeavesNothing ==
-    [][\A f \in Flushers : flush[f].at = "sync" /\ flush'[f].at = "clean" =>
-         \A p \in Pages : pending'[p] = None /\ durable'[p] = (IF pending[p] = None THEN durable[p] ELSE {pending[p]})]_vars
-
-\* A write-back whose operation fails knows it: then the SSD is retired, or the write-back has failed. (Other failures are
-\* of an eviction, or of a slot that is forgotten.)
-FailuresAreKnown ==
-    [][Up /\ failures' # failures /\ leaving' = leaving /\ held' = held =>
-         \E f \in Flushers : flush'[f] # flush[f] /\ flush'[f].at \in {"retire", "failed"}]_vars
-
 \* A read gives the newest contents.
 ReadsNewest ==
     Up => /\ \A p \in Pages : View(p) = newest[p]

@@ -431,9 +431,4 @@ DirtyStays ==
          /\ seenlog' # seenlog /\ logcache' = logcache => logcache = {}]_vars
 \* Only what is flushed is promised, and no promise is taken back while the server is up.
 PromisesHold == [][phase = "up" /\ phase' = "up" => acked' >= acked /\ (acked' > acked => acked' <= flushed)]_vars
-\* An end of recovery that is durable begins a new epoch, after all of the log that it has replayed.
-RecoveryIsRecorded ==
-    [][phase = "replayed" /\ phase' = "up" =>
-         /\ control'.epoch > control.epoch /\ control'.redo = Len(wal) /\ seencontrol' = control'
-         /\ Len(history') = Len(wal) /\ acked' = Len(wal)]_vars
 =============================================================================
