@@ -141,14 +141,12 @@ Dispatch(c) ==
 
 -----------------------------------------------------------------------------
 (* A request that waits is taken back, and has cost nothing.               *)
-Without(q, k)   == SubSeq(q, 1, k - 1) \o SubSeq(q, k + 1, Len(q))
-AfterCancel(c)  == ahead
+Without(q, k) == SubSeq(q, 1, k - 1) \o SubSeq(q, k + 1, Len(q))
 Cancel(c, k) ==
     /\ k <= Len(queue[c])
     /\ queue' = [queue EXCEPT ![c] = Without(@, k)]
-    /\ ahead' = AfterCancel(c)
     /\ lag' \in Measured(c, 0, queue')
-    /\ UNCHANGED <<factor, inFlight, limit, window, calm, last>>
+    /\ UNCHANGED <<factor, ahead, inFlight, limit, window, calm, last>>
 
 -----------------------------------------------------------------------------
 (* The shares change.  Each class stays as many bytes ahead as it was,     *)
@@ -168,22 +166,20 @@ SetShares(k) ==
 Bound(f) == IF Target = 0 THEN (7 * f) \div 4 ELSE Max((3 * f) \div 2, Min(2 * f, Target))
 Lower(n, f, mean) == Max(Least, Min(n - 1, (5 * n * f) \div (4 * mean)))
 Raise(n)      == Min(Most, n + 1)
-Grows(waited) == waited
 Added(latency) == total + latency
-Found(mean)   == mean
 Lowest(p, mean) == IF mean < p.floor \/ p.level = Least THEN mean ELSE p.floor
 
 Looked(p, mean, waited) ==
     LET f   == Lowest(p, mean)
         due == p.age + 1 = ProbeEvery
     IN  IF mean > Bound(f) THEN [p EXCEPT !.level = Lower(@, f, mean), !.floor = f, !.settling = TRUE]
-        ELSE IF Grows(waited)
+        ELSE IF waited
         THEN [p EXCEPT !.level = Raise(@), !.floor = f, !.age = @ + 1, !.probing = due, !.settling = due]
         ELSE [p EXCEPT !.floor = f]
 
 Adapted(p, mean, waited) ==
     IF p.settling THEN [p EXCEPT !.settling = FALSE]
-    ELSE IF p.probing THEN [p EXCEPT !.floor = Found(mean), !.age = 0, !.probing = FALSE, !.settling = TRUE]
+    ELSE IF p.probing THEN [p EXCEPT !.floor = mean, !.age = 0, !.probing = FALSE, !.settling = TRUE]
     ELSE Looked(p, mean, waited)
 
 Complete(c, latency) ==

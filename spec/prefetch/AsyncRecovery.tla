@@ -105,8 +105,7 @@ Take(b, page, state) == pool' = [pool EXCEPT ![b] = [Free EXCEPT !.page = page, 
 (* Reads *)
 
 MayRead == flying < concurrency
-Known   == arrived
-InWindow(n) == n > replayed /\ n <= Min(replayed + 1 + Ahead, Known)
+InWindow(n) == n > replayed /\ n <= Min(replayed + 1 + Ahead, arrived)
 
 (* The next record's pages are read in this way, too. *)
 Start(n, page, b, entry, from, place) ==
@@ -173,7 +172,7 @@ Written(old, read) == [old EXCEPT !.content = read.content, !.generation = read.
 IsInto(read, b) == Row[b] = Row[read.entry] + read.place
 
 (* A read that failed gives no page. *)
-Uncounted(failed) == failed
+Over(there, failed) == there \cup failed
 
 (* The kernel says that the first `whole` blocks of a read are there. *)
 IsWhole(read, whole) == read.place < whole
@@ -191,7 +190,7 @@ End(first, whole) ==
                       ELSE IF \E read \in there : read.buffer = b THEN Landed(Wrote(b))
                       ELSE Wrote(b)]
        /\ reads' = reads \ parts
-       /\ flying' = flying - Cardinality(there) - Uncounted(Cardinality(failed))
+       /\ flying' = flying - Cardinality(Over(there, failed))
        /\ pins' = {pin \in pins : \A read \in failed : pin[2] # read.buffer}
        /\ UNCHANGED vars
 
@@ -242,12 +241,10 @@ Startup   == (LookAhead \/ Prepare \/ Kernel \/ Replayed) /\ UNCHANGED <<arrived
 Arrive == arrived < Len(wal) /\ arrived' = arrived + 1 /\ UNCHANGED <<vars, pool, reads, flying, pins, concurrency>>
 
 (* Reads in flight cannot be called back. *)
-AfterChange == flying
 Reconfigure ==
     /\ MayChange
     /\ concurrency' \in Concurrencies \ {concurrency}
-    /\ flying' = AfterChange
-    /\ UNCHANGED <<vars, pool, reads, pins, arrived>>
+    /\ UNCHANGED <<vars, pool, reads, flying, pins, arrived>>
 
 AsyncNext == Startup \/ Arrive \/ Reconfigure \/ Ended
 AsyncSpec == StartAsync /\ [][AsyncNext]_asyncvars

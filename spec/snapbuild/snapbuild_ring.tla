@@ -76,8 +76,8 @@ PurgeCatchange(xs, horizon) == PurgeInPlace(xs, horizon)
 Insert(xs, batch)           == InsertAppend(xs, batch)
 Xip(xs)                     == Sorted(xs)
 
-(* The new includes_all_transactions after a commit of which a part is not tracked *)
-NotAll == FALSE
+(* The new includes_all_transactions after a commit: whole if all of it is tracked *)
+StaysAll(whole) == all_transactions /\ whole
 
 -----------------------------------------------------------------------------
 (* bsearch with xidComparator: right on a sorted array; on another one it may give any answer *)
@@ -142,11 +142,11 @@ ReadCommit(r) ==
                     newest  == Latest(tracked, xid)
                 IN  IF forced \/ changer
                     THEN /\ committed' = Insert(committed, Append(tracked, xid))
-                         /\ all_transactions' = IF Len(tracked) = Len(subs) THEN all_transactions ELSE NotAll
+                         /\ all_transactions' = StaysAll(Len(tracked) = Len(subs))
                          /\ xmax' = IF xmax = Invalid \/ FollowsOrEquals(newest, xmax) THEN Advance(newest) ELSE xmax
                          /\ snapshot' = IF changer /\ AtLeast("FULL_SNAPSHOT")
                                         THEN Snapshot(xmin, xmax', committed') ELSE snapshot
-                    ELSE /\ all_transactions' = NotAll
+                    ELSE /\ all_transactions' = StaysAll(FALSE)
                          /\ UNCHANGED <<committed, xmax, snapshot>>
         /\ UNCHANGED <<state, xmin, next_phase_at, catchange, restart_point, disk>>
 
