@@ -16,7 +16,7 @@ Never == FALSE
 
 NeverLocked(d) == FALSE
 \* Opening pg_class accepts no messages.
-OpensClassUntold(w) ==
+OpensWithoutMessages(w) ==
     LET opened == IF snap[w] = NoSnapshot THEN TakeSnapshot ELSE snap[w]
         todo == {t \in opened.rels : DbOf[t] = DbOf[w]}
     IN /\ pc[w] = "sane"

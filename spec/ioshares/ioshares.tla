@@ -100,7 +100,7 @@ Init ==
     /\ lag = 0
 
 -----------------------------------------------------------------------------
-(* A request comes.  A class that comes back has kept nothing of what it   *)
+(* A request comes.  A class that comes back has no credit for what it      *)
 (* did not use: Behind has seen to that at each dispatch.                  *)
 Submit(c, size) ==
     /\ Len(queue[c]) < Capacity
@@ -162,7 +162,7 @@ SetShares(k) ==
 -----------------------------------------------------------------------------
 (* The device has done a request.  At the end of a window its mean latency *)
 (* is held against the floor.  A window that settles is not looked at, and *)
-(* one of a probe tells the floor.                                         *)
+(* one of a probe sets the floor.                                          *)
 Bound(f) == IF Target = 0 THEN (7 * f) \div 4 ELSE Max((3 * f) \div 2, Min(2 * f, Target))
 Lower(n, f, mean) == Max(Least, Min(n - 1, (5 * n * f) \div (4 * mean)))
 Raise(n)      == Min(Most, n + 1)

@@ -48,7 +48,7 @@ OthersRead ==
         pool' = [pool EXCEPT ![b] = page]
     /\ UNCHANGED <<vars, pc, arrived, current, concurrency, begin, looking, queues, hand, advised>>
 OthersSpec == StartPrefetch /\ [][PrefetchNext \/ OthersRead]_allvars
-\* The concurrency is set while look-ahead waits for WAL, which goes on with the ring of before until a record is asked for.
+\* The concurrency is set while look-ahead waits for WAL, which goes on with the ring of before until a record is requested.
 SetInWait ==
     /\ pc \in {"look", "look_again"} /\ MayLook /\ at.record = 0 /\ Blocking /\ decoded = arrived
     /\ concurrency' \in Concurrencies \ {concurrency}

@@ -44,7 +44,7 @@
 (*   - Room is counted in records, and the WAL has no errors.  No run:     *)
 (*     both end look-ahead as the end of the WAL does.                     *)
 (*   - A database that is copied has empty relations.  No run: until then  *)
-(*     its blocks are hidden, and later the store is asked.                *)
+(*     its blocks are hidden, and later the store decides.                 *)
 (*   - All relations are of one database and one tablespace.  No run:      *)
 (*     TraceRecoveryPrefetch follows logs with several.                    *)
 (*   - There is no debug_io_direct, no file that vanishes, and no column   *)
@@ -371,7 +371,7 @@ OffIsOff == concurrency = 0 => at.record = 0 /\ advised = {}
 (* An advised block is the one that replay will find. *)
 SameGeneration == \A g \in advised : store.generation[g.page] = g.generation
 
-(* If no record is queued when one is asked for, nothing is in the ring. *)
+(* If no record is queued when one is requested, nothing is in the ring. *)
 EmptyQueueEmptyRing == pc = "read" /\ Queued = 0 => held = <<>>
 
 (* Until the first record is given to replay, nothing beyond it is decoded. *)

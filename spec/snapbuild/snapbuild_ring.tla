@@ -90,7 +90,7 @@ Bsearch(x, xs, low, high) ==
 
 Found(x, xs) == Bsearch(x, xs, 1, Len(xs) + 1)
 
-(* x is a FullTransactionId only so that clog can be asked about the right one. *)
+(* x is a FullTransactionId only so that the right one is looked up in clog. *)
 Sees(s, x) ==
     IF Precedes(XidOf(x), s.xmin) THEN DidCommit(x)
     ELSE IF ~Precedes(XidOf(x), s.xmax) THEN FALSE

@@ -226,7 +226,7 @@ TypeOK ==
 (* The standby does not give up. *)
 Starts == state # "refused"
 
-(* Who runs, or is prepared, is in progress to a snapshot: clog is not asked, and no hint bit is set. *)
+(* Who runs, or is prepared, is in progress to a snapshot: clog is not read, and no hint bit is set. *)
 RunningAreInProgress == state = "ready" => \A x \in Living : InProgress(x)
 
 (* Who has committed is not. *)

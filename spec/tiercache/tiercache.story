@@ -191,11 +191,11 @@ WriteStore STEP f \in Flushers if failures' = failures | write-back {f} -> store
 WriteStore STEP f \in Flushers | write-back {f} -> store | fails to write to the store; some of it may have come there
 SyncStore STEP f \in Flushers if failures' = failures | write-back {f} -> store | syncs the store: what was written is durable
 SyncStore STEP f \in Flushers | write-back {f} -> store | fails to sync the store: what was written is durable or not, and nobody knows
-Succeed STEP f \in Flushers if flush[f].fsync /\ failed | write-back {f} -> user | is done: the fsync tells the user an error
-Succeed STEP f \in Flushers if flush[f].fsync | write-back {f} -> user | is done: the fsync tells the user that all is durable. Durable is now, by
+Succeed STEP f \in Flushers if flush[f].fsync /\ failed | write-back {f} -> user | is done: the fsync returns an error
+Succeed STEP f \in Flushers if flush[f].fsync | write-back {f} -> user | is done: the fsync returns success. Durable is now, by
     page: {synced'}
 Succeed STEP f \in Flushers | write-back {f} | is done: what it wrote counts as clean
-Fail STEP f \in Flushers if flush[f].fsync | write-back {f} -> user | has failed: the fsync tells the user an error
+Fail STEP f \in Flushers if flush[f].fsync | write-back {f} -> user | has failed: the fsync returns an error
 Fail STEP f \in Flushers | write-back {f} | has failed. All stays dirty
 
 module mount
@@ -231,4 +231,4 @@ NothingFsyncedIsLost BROKEN p \in Pages, v \in Outcomes(p) if v < synced[p] | An
 NothingComesBack BROKEN p \in Pages, v \in Outcomes(p) if v > synced[p] /\ v \notin allowed[p] | A restart may find version {v} of page {p}, which a
     later write had replaced before the last fsync
 NothingIsForeign BROKEN p \in Pages if newest[p] = Alien | Page {p} has the contents of another store
-NoLie BROKEN | An fsync has told the user that all is durable, though a write-back had failed
+NoLie BROKEN | An fsync has returned success, though a write-back had failed

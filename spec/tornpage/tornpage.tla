@@ -15,7 +15,7 @@
 (* a header and a payload that tear apart; the control file is one sector;  *)
 (* a write is cut by a power loss only; a failed sync ends the process, so  *)
 (* it is a kill, and then the kernel forgets. The kernel also forgets when  *)
-(* no process is there to be told.                                          *)
+(* no process is there to see the error.                                    *)
 (* The checksum of a page, and the CRC of a record, see every difference.   *)
 (* Departures from upstream (full_page_writes; the area is not PostgreSQL's)*)
 (*   - Recovery writes again the control file, the log and the pages that it*)
