@@ -97,6 +97,8 @@ SuspendedBefore == current < suspended
 NeverGiven(n) == FALSE
 \* A page in a buffer is advised too.
 NeverFound(page) == {}
+\* Each page counts as one in a buffer.
+AlwaysFound(page) == 1..Buffers
 \* The first filter of a relation stays as it is.
 FirstFilter(keys, from, lsn) ==
     filters' = [key \in Keys |-> IF key \notin keys \/ filters[key].until # 0 THEN filters[key] ELSE [until |-> lsn, from |-> from]]

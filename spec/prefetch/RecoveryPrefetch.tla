@@ -453,6 +453,20 @@ AdvisesAreOfUse ==
          /\ Exists(store, g.page) /\ \A b \in 1..Buffers : pool[b] # g.page
          /\ \A i \in Max(1, Len(recent) - Window + 1)..Len(recent) : recent[i] # g.page]_allvars
 
+(* And none is missed: the first reference that needs a page is advised, if*)
+(* the page exists, is hidden by no filter, and is in no buffer.  (Not     *)
+(* where reading begins anew: others may have been looked at before.)      *)
+NeededBefore(page) ==
+    \E n \in 1..at.record : \E i \in 1..Len(wal[n].refs) :
+        /\ n < at.record \/ i < at.next
+        /\ wal[n].refs[i].page = page /\ wal[n].refs[i].how \in {"read", "hint"}
+NoneIsMissed ==
+    [][at.record # 0 /\ at'.record = at.record /\ at'.next > at.next =>
+         LET ref == wal[at.record].refs[at.next] IN
+         /\ ref.how \in {"read", "hint"} /\ ~NeededBefore(ref.page) /\ ~Filtered(ref.page)
+         /\ Exists(store, ref.page) /\ \A b \in 1..Buffers : pool[b] # ref.page
+         => \E g \in advised' : g.record = at.record /\ g.ref = at.next]_allvars
+
 (* Filters, advises and hints of records to come stay until they are       *)
 (* replayed, unless reading or the ring begin anew.                        *)
 NothingIsForgotten ==

@@ -307,8 +307,10 @@ GapsAreFew == Idle /\ count > 0 => head - tail < 2 * (count + Frequency - 1)
 (* Until a transaction ends, a prune has left no gap. *)
 PruneLeavesNoGap == Idle /\ history.reason = "PRUNE" => ~Gap(tail, head, count)
 
-(* An idle process leaves no gap, unless it compressed less than a second ago: then it lets readers be. *)
-IdleLeavesNoGap == [][IdleMaintenance => IF long_ago THEN ~Gap(tail', head', count) ELSE UNCHANGED arrayVars]_vars
+(* An idle process leaves no gap, unless the array was compressed less than a second ago: then it lets readers be. *)
+IdleLeavesNoGap ==
+    [][/\ IdleMaintenance => IF long_ago THEN ~Gap(tail', head', count) ELSE UNCHANGED arrayVars
+       /\ long_ago /\ ~long_ago' => history'.done]_vars
 
 (* Entries move without a gap only for space; and compress leaves no gap. *)
 Moves == running' = running /\ tail' < tail
