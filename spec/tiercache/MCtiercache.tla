@@ -49,6 +49,8 @@ WaitsAnyhow(p) ==
     /\ reading # None /\ reading.page = p /\ waits = None
     /\ way' = [way EXCEPT !.waits = p]
     /\ UNCHANGED <<user, memory, held, stale, ssd, below, bounds>>
+\* What is read counts as dirty.
+AlwaysDirty(v, d) == [v |-> v, dirty |-> TRUE]
 \* The memory is never full.
 NeverFull == TRUE
 \* A crash leaves what was there before an eviction.

@@ -138,6 +138,9 @@ ReadsNewest ==
     Up => /\ \A p \in Pages : View(p) = newest[p]
           /\ reading # None /\ ~reading.old => reading.v = newest[reading.page]
 
+\* A page that was never written is not dirty: to read it costs no write-back.
+CleanUntilWritten == Up => \A p \in Pages : newest[p] = 0 => ~Dirty(p)
+
 \* What the SSD holds of a page is its newest contents: old ones are never read.
 SsdIsNewest == Up => \A s \in Slots : held[s] # None => held[s].v = newest[held[s].page]
 
