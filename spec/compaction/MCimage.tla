@@ -4,7 +4,12 @@
 EXTENDS image
 
 \* Upstream before 81c45081: the page was zeroed, and locked afterwards.
-Never == FALSE
+PinsAlone ==
+    /\ pc[Startup] = "idle" /\ image < Images
+    /\ pins' = pins \cup {Startup}
+    /\ memory' = IF memory = Absent THEN Zeroes ELSE memory
+    /\ Goto(Startup, "pinned")
+    /\ UNCHANGED <<disk, shared, exclusive, image, began, found>>
 
 \* A page that somebody has pinned is written, and stays.
 EvictOrWrite ==

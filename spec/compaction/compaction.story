@@ -95,7 +95,7 @@ Compacted BROKEN if dead # {} | The page was compacted, and these dead tuples ar
 Compacted BROKEN if upper # Room + 1 - SumOf(InUse) | The page was compacted: pd_upper should be {Room + 1 - SumOf(InUse)}, and is {upper}
 DeadAreInUse BROKEN i \in dead \ InUse | Line pointer {i} counts as dead, and has no tuple
 DeadAreRemoved BROKEN i \in dead \ dead' if lp'[i].off # 0 | Tuple {i} was dead, and is visible again
-InsertsAreNew BROKEN i \in Items \ InUse if lp'[i].off # 0 /\ lp'[i].version = lp[i].version | The new tuple of line pointer {i} cannot be told from
+InsertsAreNew BROKEN i \in Items \ InUse if lp'[i].off # 0 /\ lp'[i].version = lp[i].version | The new tuple of line pointer {i} cannot be distinguished from
     the one that was there before
 TuplesStay BROKEN i \in InUse if lp'[i].off # 0 /\ lp'[i].version # lp[i].version | Another tuple has taken line pointer {i}, which was in use
 TuplesStay BROKEN i \in InUse \ dead if lp'[i].off = 0 | Tuple {i} is gone, and was not dead

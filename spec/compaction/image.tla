@@ -12,8 +12,8 @@
 (* What is simplified: one page; a page is the number of its last image    *)
 (* (Zeroes: none), and a later one has all rows of those before.           *)
 (*                                                                         *)
-(* How to break it: let LocksAtOnce be FALSE: a query finds an empty page  *)
-(* (MCimage_bug_81c45081 fails on RowsAreFound).                           *)
+(* How to break it: zero a page before it is locked (PinToRestore): a query*)
+(* finds it empty (MCimage_bug_81c45081 fails on RowsAreFound).            *)
 (*                                                                         *)
 (* Upstream: XLogReadBufferForRedoExtended (xlogutils.c), ReadBuffer_common*)
 (* with RBM_ZERO_AND_LOCK (bufmgr.c), as of 15.                            *)
@@ -72,14 +72,13 @@ Leave(r) ==
 
 (* The replay of an image.  Nobody can have the lock of a page that was not*)
 (* in memory.                                                              *)
-LocksAtOnce == TRUE
 PinToRestore ==
     /\ pc[Startup] = "idle" /\ image < Images
     /\ pins' = pins \cup {Startup}
     /\ IF memory = Absent
        THEN /\ memory' = Zeroes
-            /\ exclusive' = LocksAtOnce
-            /\ Goto(Startup, IF LocksAtOnce THEN "locked" ELSE "pinned")
+            /\ exclusive' = TRUE
+            /\ Goto(Startup, "locked")
        ELSE Goto(Startup, "pinned") /\ UNCHANGED <<memory, exclusive>>
     /\ UNCHANGED <<disk, shared, image, began, found>>
 LockToRestore ==

@@ -17,7 +17,12 @@ Apart == [w1 |-> a, w2 |-> t]
 ThreeApart == [w1 |-> a, w2 |-> t, w3 |-> b]
 
 (* A scan of pg_database during which a message came is done again. *)
-AgainIfTold(w) == my[w].told
+ScansAgain(w) ==
+    /\ pc[w] = "scan" /\ my[w].todo = {}
+    /\ IF my[w].message
+       THEN my' = [my EXCEPT ![w].todo = ToScan(w), ![w].message = FALSE] /\ UNCHANGED pc
+       ELSE Goto(w, "truncate") /\ UNCHANGED my
+    /\ UNCHANGED <<next, oldest, row, limit, segments>>
 
 -----------------------------------------------------------------------------
 (* Steps that are left out, or go wrong. *)
@@ -47,5 +52,5 @@ NeverTruncates == Segment(Retreat(First)) \in segments
 NeverHalfARing ==
     ~\E w \in Workers : pc[w] = "truncate" /\ Precedes(limit, my[w].new)
                         /\ \E d \in Present : ByBeginnings(Segment(oldest[d]), Segment(Retreat(my[w].new)))
-NeverAgain == \A w \in Workers : ~(pc[w] = "scan" /\ my[w].todo = {} /\ my[w].told)
+NeverAgain == \A w \in Workers : ~(pc[w] = "scan" /\ my[w].todo = {} /\ my[w].message)
 =============================================================================

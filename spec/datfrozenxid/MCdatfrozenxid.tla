@@ -52,7 +52,7 @@ StartCopy ==
 (* States that must be reachable.                                          *)
 Behind(w) == pc[w] = "decide" /\ cache[w] # 0
 NeverOldVersion == \A w \in Workers : ~(Behind(w) /\ "row" \in pending[w])
-NeverCopyTold == [][~("copy" \in unsent /\ "copy" \notin unsent')]_vars
+NeverCopyAnnounced == [][~("copy" \in unsent /\ "copy" \notin unsent')]_vars
 NeverRollsBack == [][\A t \in Tables : rel[t].status = "new" => rel'[t].status # "dropped"]_vars
 NeverForMultis ==
     [][\A w \in Workers :

@@ -16,7 +16,7 @@ Never == FALSE
 
 NeverLocked(d) == FALSE
 \* Opening pg_class accepts no messages.
-OpensClassUntold(w) ==
+OpensWithoutMessages(w) ==
     LET opened == IF snap[w] = NoSnapshot THEN TakeSnapshot ELSE snap[w]
         todo == {t \in opened.rels : DbOf[t] = DbOf[w]}
     IN /\ pc[w] = "sane"
@@ -77,11 +77,6 @@ CopiesBeside ==
     /\ LET original == CHOOSE t \in TablesOf(Template) : TRUE
        IN rel' = [t \in Tables |-> IF DbOf[t] = NewDatabase THEN [rel[original] EXCEPT !.status = "copied"] ELSE rel[t]]
     /\ UNCHANGED <<hold, truncs, freezing, worker, alter, unsent>> /\ NoWal
-\* A commit sends no message.
-CommitsUnannounced(t) ==
-    /\ rel[t].status = "new"
-    /\ rel' = [rel EXCEPT ![t].status = "live"]
-    /\ UNCHANGED <<shared, row, truncs, freezing, worker, ddl>> /\ NoWal
 \* 0 is taken for a running transaction.
 RunningZero == {next, hold}
 \* A transaction's end keeps its snapshot.
@@ -101,8 +96,6 @@ LimitFirst(w) == /\ pc[w] = "truncate" /\ limit' = my[w].new /\ Goto(w, "limit")
                  /\ UNCHANGED <<my, clog, passed, cache, pending, snap, shared, rows, freezing, ddl>> /\ NoWal
 ClogSecond(w) == /\ pc[w] = "limit" /\ clog' = Truncated(w) /\ Flush /\ Finish(w)
                  /\ UNCHANGED <<limit, passed, cache, pending, shared, rows, freezing, ddl, crashes>>
-\* After a crash what was flushed counts for less than what survived.
-RecoversUnflushed(state) == rel' = state.rel /\ row' = state.row /\ UNCHANGED flushed
 
 -----------------------------------------------------------------------------
 (* Upstream's defects. *)

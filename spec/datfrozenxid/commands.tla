@@ -100,16 +100,4 @@ CopiesAlone ==
     [][copy.pc = "none" /\ copy'.pc # "none" =>
            /\ \A w \in Workers : DbOf[w] = Template => pc[w] = "idle"
            /\ \A t \in TablesOf(Template) : rel[t].status # "new" /\ freezing[t] = 0]_vars
-
-(* Who commits a table, drops one, or raises its relfrozenxid sends a      *)
-(* message to all in its database.                                         *)
-ChangesAreAnnounced ==
-    [][crashes' = crashes =>
-           \A t \in Tables :
-               /\ \/ rel[t].status = "new" /\ rel'[t].status = "live"
-                  \/ rel[t].status = "live" /\ rel'[t].status = "dropped"
-                  => t \in unsent'
-               /\ \/ t \in unsent \ unsent'
-                  \/ rel[t].status = "live" /\ rel'[t].frozen # rel[t].frozen
-                  => \A w \in Workers : DbOf[w] = DbOf[t] => "other" \in pending'[w]]_vars
 =============================================================================

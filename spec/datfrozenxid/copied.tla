@@ -53,7 +53,7 @@ Older(x, y) == IF Precedes(x, y) THEN x ELSE y
 -----------------------------------------------------------------------------
 (* A vacuum, and its truncation. *)
 
-NotWorking == [new |-> 0, todo |-> {}, told |-> FALSE]
+NotWorking == [new |-> 0, todo |-> {}, message |-> FALSE]
 Goto(w, label) == pc' = [pc EXCEPT ![w] = label]
 
 Freeze(w) ==
@@ -76,7 +76,7 @@ ToScan(w) == Present
 Enter(w) ==
     /\ pc[w] = "enter" /\ ~Locked
     /\ Goto(w, "scan")
-    /\ my' = [my EXCEPT ![w].todo = ToScan(w), ![w].told = FALSE]
+    /\ my' = [my EXCEPT ![w].todo = ToScan(w), ![w].message = FALSE]
     /\ UNCHANGED <<next, oldest, row, limit, segments>>
 
 (* A row of pg_database, read as it is now. *)
@@ -85,13 +85,10 @@ Scan(w) ==
     /\ \E d \in my[w].todo :
            my' = [my EXCEPT ![w].new = Older(row[d], @), ![w].todo = @ \ {d}]
     /\ UNCHANGED <<next, oldest, row, limit, segments, pc>>
-ScanAgain(w) == FALSE
 EndScan(w) ==
     /\ pc[w] = "scan" /\ my[w].todo = {}
-    /\ IF ScanAgain(w)
-       THEN my' = [my EXCEPT ![w].todo = ToScan(w), ![w].told = FALSE] /\ UNCHANGED pc
-       ELSE Goto(w, "truncate") /\ UNCHANGED my
-    /\ UNCHANGED <<next, oldest, row, limit, segments>>
+    /\ Goto(w, "truncate")
+    /\ UNCHANGED <<next, oldest, row, limit, segments, my>>
 
 (* TruncateMultiXact: the segment of the last id before the new limit stays*)
 (* and so does one that lies behind no more than a part of it: the half of *)
@@ -134,7 +131,7 @@ Copy ==
     /\ MayCopy /\ row[NewDatabase] = 0 /\ ~Waits
     /\ oldest' = [oldest EXCEPT ![NewDatabase] = oldest[Template]]
     /\ row' = [row EXCEPT ![NewDatabase] = row[Template]]
-    /\ my' = [w \in Workers |-> [my[w] EXCEPT !.told = TRUE]]
+    /\ my' = [w \in Workers |-> [my[w] EXCEPT !.message = TRUE]]
     /\ UNCHANGED <<next, limit, segments, pc>>
 
 -----------------------------------------------------------------------------
@@ -158,7 +155,7 @@ TypeOK ==
     /\ \A d \in Databases : oldest[d] = 0 <=> row[d] = 0
     /\ segments \subseteq 0..((Size - 1) \div PerSegment) /\ Segment(next) \in segments
     /\ pc \in [Workers -> {"idle", "frozen", "enter", "scan", "truncate", "limit", "done"}]
-    /\ my \in [Workers -> [new : Normals \cup {0}, todo : SUBSET Databases, told : BOOLEAN]]
+    /\ my \in [Workers -> [new : Normals \cup {0}, todo : SUBSET Databases, message : BOOLEAN]]
 
 (* pg_multixact knows every MultiXactId that may be in a table. *)
 NothingNeededTruncated == \A d \in Present : Segment(oldest[d]) \in segments

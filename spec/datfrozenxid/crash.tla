@@ -19,10 +19,10 @@ NoWal == UNCHANGED durable
 
 (* A crash: any prefix of the WAL survives; the limit comes from the last  *)
 (* checkpoint, which is as old as can be.                                  *)
-Recover(state) == rel' = state.rel /\ row' = state.row /\ flushed' = state
 Crash ==
     /\ MayCrash /\ crashes = 0
-    /\ \E n \in 0..Len(wal) : Recover(Replay(flushed, SubSeq(wal, 1, n)))
+    /\ \E n \in 0..Len(wal) : LET state == Replay(flushed, SubSeq(wal, 1, n)) IN
+           rel' = state.rel /\ row' = state.row /\ flushed' = state
     /\ wal' = <<>> /\ crashes' = crashes + 1
     /\ limit' = Oldest({flushed.limit, limit})
     /\ freezing' = [t \in Tables |-> 0]
@@ -32,10 +32,4 @@ Crash ==
     /\ passed' = [d \in Databases |-> 0]
     /\ hold' = 0
     /\ UNCHANGED <<next, clog, ddl>>
-
-(* What a flush and a crash leave is what the WAL says: after a crash the  *)
-(* tables and databases are those of the WAL that survived.                *)
-FlushedIsWhatSurvives ==
-    [][/\ crashes' # crashes => wal' = <<>> /\ rel' = flushed'.rel /\ row' = flushed'.row
-       /\ wal # <<>> /\ wal' = <<>> /\ crashes' = crashes => flushed' = Replay(flushed, wal)]_vars
 =============================================================================

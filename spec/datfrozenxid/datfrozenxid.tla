@@ -309,14 +309,12 @@ PassedAdvances ==
 (* The shared limit goes forward. *)
 LimitAdvances == [][crashes' = crashes => ~Precedes(limit', limit)]_vars
 
-(* Who opens pg_class or pg_database has accepted all messages.            *)
 Opens(w) ==
     \/ pc[w] \in {"sane", "tuple", "enter"} /\ pc'[w] \notin {pc[w], "idle"}
     \/ pc[w] = "decide" /\ cache[w] = 0 /\ cache'[w] # 0
-OpeningAccepts == [][\A w \in Workers : Opens(w) => pending'[w] = {}]_vars
-
-(* It scans with a snapshot, which holds the horizon back, and shows each  *)
-(* table of its database whose commit has been announced.                  *)
+(* Who opens pg_class or pg_database scans it with a snapshot, which holds *)
+(* the horizon back, and shows each table of its database whose commit has *)
+(* been announced.                                                         *)
 OpeningSees ==
     [][\A w \in Workers : Opens(w) =>
            /\ snap'[w].xmin # 0

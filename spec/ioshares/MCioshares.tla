@@ -55,7 +55,10 @@ ByTwo(n) == Min(Most, n + 2)
 \* The limit is left as it is: for what does not depend on it.
 Unpaced(p, mean, waited) == p
 \* Half of what was observed.
-HalfOf(mean) == mean \div 2
+HalfTheMean(p, mean, waited) ==
+    IF p.settling THEN [p EXCEPT !.settling = FALSE]
+    ELSE IF p.probing THEN [p EXCEPT !.floor = mean \div 2, !.age = 0, !.probing = FALSE, !.settling = TRUE]
+    ELSE Looked(p, mean, waited)
 \* The floor of the last probe stays, though a window was faster.
 StaysAtProbe(p, mean) == p.floor
 \* A probe leaves the limit as it is.
@@ -82,7 +85,12 @@ SharesAlone(k) ==
     /\ queue' = [c \in Classes |-> <<>>]
     /\ UNCHANGED <<inFlight, limit, window, calm, last>>
 \* What is taken back has been paid for.
-Charged(c) == [ahead EXCEPT ![c] = @ + factor[c]]
+CancelCharged(c, k) ==
+    /\ k <= Len(queue[c])
+    /\ queue' = [queue EXCEPT ![c] = Without(@, k)]
+    /\ ahead' = [ahead EXCEPT ![c] = @ + factor[c]]
+    /\ lag' \in Measured(c, 0, queue')
+    /\ UNCHANGED <<factor, inFlight, limit, window, calm, last>>
 \* The device is calm for a while.
 CalmForAWhile == calm' = ~calm /\ UNCHANGED <<factor, queue, ahead, inFlight, limit, window, last, lag>>
 
@@ -90,7 +98,12 @@ NeverRaised(n) == n
 ByTwoDown(n, f, mean)   == n - 2
 DownToLeast(n, f, mean) == Least
 NeverLower(n, f, mean)  == n
-Always(waited) == TRUE
+\* The limit grows though nothing waits.
+GrowsAnyhow(p, mean, waited) ==
+    LET f == Lowest(p, mean)
+        due == p.age + 1 = ProbeEvery
+    IN  IF mean > Bound(f) THEN [p EXCEPT !.level = Lower(@, f, mean), !.floor = f, !.settling = TRUE]
+        ELSE [p EXCEPT !.level = Raise(@), !.floor = f, !.age = @ + 1, !.probing = due, !.settling = due]
 
 \* Denials of states that must be reached.
 NeverAboveLimit  == InFlight <= limit

@@ -32,7 +32,7 @@
 (* share, differs by at most LagBound), WorkConserving, NoneAboveLimit,    *)
 (* TagsNear, GrowsUnderPressure, HalfInAProbe, FloorObserved,              *)
 (* FloorFollows, NoCliff, HeedsTarget, SettlesOnceLowered, LeadsStay.      *)
-(* Liveness: EveryClassGoes, LimitRecovers.                                *)
+(* Liveness: EveryClassGoes, LimitRecovers, ProbesComeAgain, FloorIsFound. *)
 (*                                                                         *)
 (* Departures from upstream: PostgreSQL has no such scheduler.             *)
 (*                                                                         *)
@@ -100,7 +100,7 @@ Init ==
     /\ lag = 0
 
 -----------------------------------------------------------------------------
-(* A request comes.  A class that comes back has kept nothing of what it   *)
+(* A request comes.  A class that comes back has no credit for what it      *)
 (* did not use: Behind has seen to that at each dispatch.                  *)
 Submit(c, size) ==
     /\ Len(queue[c]) < Capacity
@@ -141,14 +141,12 @@ Dispatch(c) ==
 
 -----------------------------------------------------------------------------
 (* A request that waits is taken back, and has cost nothing.               *)
-Without(q, k)   == SubSeq(q, 1, k - 1) \o SubSeq(q, k + 1, Len(q))
-AfterCancel(c)  == ahead
+Without(q, k) == SubSeq(q, 1, k - 1) \o SubSeq(q, k + 1, Len(q))
 Cancel(c, k) ==
     /\ k <= Len(queue[c])
     /\ queue' = [queue EXCEPT ![c] = Without(@, k)]
-    /\ ahead' = AfterCancel(c)
     /\ lag' \in Measured(c, 0, queue')
-    /\ UNCHANGED <<factor, inFlight, limit, window, calm, last>>
+    /\ UNCHANGED <<factor, ahead, inFlight, limit, window, calm, last>>
 
 -----------------------------------------------------------------------------
 (* The shares change.  Each class stays as many bytes ahead as it was,     *)
@@ -164,26 +162,24 @@ SetShares(k) ==
 -----------------------------------------------------------------------------
 (* The device has done a request.  At the end of a window its mean latency *)
 (* is held against the floor.  A window that settles is not looked at, and *)
-(* one of a probe tells the floor.                                         *)
+(* one of a probe sets the floor.                                          *)
 Bound(f) == IF Target = 0 THEN (7 * f) \div 4 ELSE Max((3 * f) \div 2, Min(2 * f, Target))
 Lower(n, f, mean) == Max(Least, Min(n - 1, (5 * n * f) \div (4 * mean)))
 Raise(n)      == Min(Most, n + 1)
-Grows(waited) == waited
 Added(latency) == total + latency
-Found(mean)   == mean
 Lowest(p, mean) == IF mean < p.floor \/ p.level = Least THEN mean ELSE p.floor
 
 Looked(p, mean, waited) ==
     LET f   == Lowest(p, mean)
         due == p.age + 1 = ProbeEvery
     IN  IF mean > Bound(f) THEN [p EXCEPT !.level = Lower(@, f, mean), !.floor = f, !.settling = TRUE]
-        ELSE IF Grows(waited)
+        ELSE IF waited
         THEN [p EXCEPT !.level = Raise(@), !.floor = f, !.age = @ + 1, !.probing = due, !.settling = due]
         ELSE [p EXCEPT !.floor = f]
 
 Adapted(p, mean, waited) ==
     IF p.settling THEN [p EXCEPT !.settling = FALSE]
-    ELSE IF p.probing THEN [p EXCEPT !.floor = Found(mean), !.age = 0, !.probing = FALSE, !.settling = TRUE]
+    ELSE IF p.probing THEN [p EXCEPT !.floor = mean, !.age = 0, !.probing = FALSE, !.settling = TRUE]
     ELSE Looked(p, mean, waited)
 
 Complete(c, latency) ==
@@ -261,6 +257,10 @@ HalfInAProbe ==
     ELSE limit = pace.level
 
 AtMostMost == InFlight <= Most
+
+(* The floor is no latency that the device cannot have: below it the limit *)
+(* would fall for nothing.  There is none until the first probe has ended. *)
+FloorIsPossible == pace.floor \in MinOf(Latencies)..MaxOf(Latencies) \/ (pace.floor = 0 /\ pace.probing)
 
 (* Steps.  The limit may fall below what is in flight; then nothing goes.  *)
 NoneAboveLimit     == [][InFlight' > InFlight => InFlight < limit]_vars
@@ -340,26 +340,6 @@ RisesByOne ==
     [][/\ pace'.level > pace.level => Looks /\ pace'.level = pace.level + 1
        /\ Looks /\ Pressed /\ (\A m \in Means : m <= (3 * pace'.floor) \div 2) => pace'.level = Min(Most, pace.level + 1)]_vars
 
-(* A probe comes after so many windows in which it might rise, and lasts   *)
-(* for two.  What is not looked at changes nothing but that, and a fall    *)
-(* does not put it off.                                                    *)
-ProbesInTime ==
-    [][/\ pace'.probing /\ ~pace.probing => Looks /\ pace'.age = ProbeEvery /\ pace'.settling
-       /\ pace'.age = ProbeEvery => pace'.probing
-       /\ Looks /\ Pressed /\ pace'.level >= pace.level => pace'.age = pace.age + 1
-       /\ pace'.age > pace.age => Looks /\ pace'.age = pace.age + 1
-       /\ pace'.level < pace.level => pace'.age = pace.age
-       /\ ~pace'.probing /\ pace.probing => Ends /\ ~pace.settling /\ pace'.age = 0 /\ pace'.settling
-       /\ pace'.settling # pace.settling => Ends
-       /\ Ends /\ pace.settling => pace' = [pace EXCEPT !.settling = FALSE]]_vars
-
-(* A window counts each completion, and its latency, and whether requests  *)
-(* waited at one of them.                                                  *)
-WindowCounts ==
-    [][IF ~Done THEN UNCHANGED window
-       ELSE IF Ends THEN completed' = 0 /\ total' = 0 /\ ~pressed'
-       ELSE completed' = completed + 1 /\ total' - total \in Latencies /\ pressed' = Pressed]_vars
-
 (* A device that is never slow again stays so. *)
 CalmStays == [][calm => calm' /\ (Done /\ ~Ends => total' - total = MinOf(Latencies))]_vars
 
@@ -369,4 +349,9 @@ EveryClassGoes == \A c \in Classes : c \in Backlogged ~> last = c \/ c \notin Ba
 (* windows to end (nobody takes everything back before it goes), the limit *)
 (* gets back to its most, but for probes.                                  *)
 LimitRecovers == (<>calm /\ []<>pressed /\ []<>~pressed) => <>[](pace.level = Most)
+
+(* And if they do, whatever the device does: a probe comes again and again,*)
+(* each ends, and a calm device's latency is found.                        *)
+ProbesComeAgain == ([]<>pressed /\ []<>~pressed) => []<>pace.probing /\ []<>~pace.probing
+FloorIsFound == (<>calm /\ []<>pressed /\ []<>~pressed) => <>[](pace.floor = MinOf(Latencies))
 =============================================================================

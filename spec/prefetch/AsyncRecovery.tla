@@ -3,13 +3,13 @@
 (***************************************************************************)
 (* Recovery with true asynchronous reads: look-ahead starts reads into     *)
 (* buffers, at most N at a time.  The kernel takes each page from its file *)
-(* when it likes, and tells that it is done when it likes.  Replay waits   *)
+(* when it likes, and says that it is done when it likes.  Replay waits    *)
 (* for its own pages.  This is what io_uring, or a read stream in          *)
 (* recovery, would do; a sibling of RecoveryPrefetch.                      *)
 (*                                                                         *)
 (* What is modelled                                                        *)
 (*   - Reads in flight, which complete in any order, or fail.  What the    *)
-(*     kernel took from the file may be old when it is told.               *)
+(*     kernel took from the file may be old when the read completes.       *)
 (*   - Buffers, too few for all pages.  Look-ahead pins the pages of       *)
 (*     coming records; a buffer without pins is reused, and written back   *)
 (*     before, if it was changed.                                          *)
@@ -18,8 +18,8 @@
 (*   - WAL that arrives late, record by record.                            *)
 (*   - A change of the concurrency.  Reads in flight go on, and count.     *)
 (*   - Neighbours that are one read of the kernel's (Combine): their       *)
-(*     blocks and their buffers follow each other, and the kernel is told  *)
-(*     of the first ones and how many there are, before it is given them.  *)
+(*     blocks and their buffers follow each other, and the request names   *)
+(*     the first ones and how many there are.                              *)
 (*     Such a read may be cut: its first blocks are whole.                 *)
 (* What is simplified                                                      *)
 (*   - Look-ahead takes the references of the next Ahead records in any    *)
@@ -105,8 +105,7 @@ Take(b, page, state) == pool' = [pool EXCEPT ![b] = [Free EXCEPT !.page = page, 
 (* Reads *)
 
 MayRead == flying < concurrency
-Known   == arrived
-InWindow(n) == n > replayed /\ n <= Min(replayed + 1 + Ahead, Known)
+InWindow(n) == n > replayed /\ n <= Min(replayed + 1 + Ahead, arrived)
 
 (* The next record's pages are read in this way, too. *)
 Start(n, page, b, entry, from, place) ==
@@ -173,7 +172,7 @@ Written(old, read) == [old EXCEPT !.content = read.content, !.generation = read.
 IsInto(read, b) == Row[b] = Row[read.entry] + read.place
 
 (* A read that failed gives no page. *)
-Uncounted(failed) == failed
+Over(there, failed) == there \cup failed
 
 (* The kernel says that the first `whole` blocks of a read are there. *)
 IsWhole(read, whole) == read.place < whole
@@ -191,7 +190,7 @@ End(first, whole) ==
                       ELSE IF \E read \in there : read.buffer = b THEN Landed(Wrote(b))
                       ELSE Wrote(b)]
        /\ reads' = reads \ parts
-       /\ flying' = flying - Cardinality(there) - Uncounted(Cardinality(failed))
+       /\ flying' = flying - Cardinality(Over(there, failed))
        /\ pins' = {pin \in pins : \A read \in failed : pin[2] # read.buffer}
        /\ UNCHANGED vars
 
@@ -242,12 +241,10 @@ Startup   == (LookAhead \/ Prepare \/ Kernel \/ Replayed) /\ UNCHANGED <<arrived
 Arrive == arrived < Len(wal) /\ arrived' = arrived + 1 /\ UNCHANGED <<vars, pool, reads, flying, pins, concurrency>>
 
 (* Reads in flight cannot be called back. *)
-AfterChange == flying
 Reconfigure ==
     /\ MayChange
     /\ concurrency' \in Concurrencies \ {concurrency}
-    /\ flying' = AfterChange
-    /\ UNCHANGED <<vars, pool, reads, pins, arrived>>
+    /\ UNCHANGED <<vars, pool, reads, flying, pins, arrived>>
 
 AsyncNext == Startup \/ Arrive \/ Reconfigure \/ Ended
 AsyncSpec == StartAsync /\ [][AsyncNext]_asyncvars
@@ -277,8 +274,8 @@ CounterCounts == flying = Cardinality(reads)
 ReadsOwnBuffers ==
     \A read \in reads : pool[read.buffer].state = "reading" /\ pool[read.buffer].page = read.page
 
-(* What the kernel was told of a read is what is meant: no more blocks     *)
-(* than may be, each the page and the buffer that the kernel will take.    *)
+(* The request that the kernel has of a read names what it will take: no   *)
+(* more blocks than may be, of each its page and its buffer.               *)
 ReadsTogether ==
     \A read \in reads : /\ read.place < Combine
                         /\ read.page = After(read.from, read.place)

@@ -26,11 +26,15 @@ AnyVictim == Buffers
 \* A buffer is reused although it is pinned.
 PinnedVictims == {b \in Buffers : ~InFlight(b)}
 \* A change of the concurrency forgets what is in flight, as it does where reads are only advised.
-ForgetsFlying == 0
+ForgetsFlying ==
+    /\ MayChange
+    /\ concurrency' \in Concurrencies \ {concurrency}
+    /\ flying' = 0
+    /\ UNCHANGED <<vars, pool, reads, pins, arrived>>
 \* Records are looked at that have not arrived.
-AllKnown == Len(wal)
+InWindowOfAll(n) == n > replayed /\ n <= Min(replayed + 1 + Ahead, Len(wal))
 \* A read that fails is still counted.
-StillCounted(failed) == 0
+StillCounted(there, failed) == there
 \* A block joins a read though it does not follow, or its buffer does not, or the kernel has that read.
 AnyPage(read, page) == TRUE
 \* A changed buffer is reused, and its page is not written.

@@ -48,7 +48,7 @@ OthersRead ==
         pool' = [pool EXCEPT ![b] = page]
     /\ UNCHANGED <<vars, pc, arrived, current, concurrency, begin, looking, queues, hand, advised>>
 OthersSpec == StartPrefetch /\ [][PrefetchNext \/ OthersRead]_allvars
-\* The concurrency is set while look-ahead waits for WAL, which goes on with the ring of before until a record is asked for.
+\* The concurrency is set while look-ahead waits for WAL, which goes on with the ring of before until a record is requested.
 SetInWait ==
     /\ pc \in {"look", "look_again"} /\ MayLook /\ at.record = 0 /\ Blocking /\ decoded = arrived
     /\ concurrency' \in Concurrencies \ {concurrency}
@@ -97,19 +97,14 @@ SuspendedBefore == current < suspended
 NeverGiven(n) == FALSE
 \* A page in a buffer is advised too.
 NeverFound(page) == {}
+\* Each page counts as one in a buffer.
+AlwaysFound(page) == 1..Buffers
 \* The first filter of a relation stays as it is.
 FirstFilter(keys, from, lsn) ==
     filters' = [key \in Keys |-> IF key \notin keys \/ filters[key].until # 0 THEN filters[key] ELSE [until |-> lsn, from |-> from]]
 \* A filter hides one block more.
 WiderFilter(keys, from, lsn) ==
     filters' = [key \in Keys |-> IF key \notin keys THEN filters[key] ELSE [until |-> lsn, from |-> from + 2]]
-\* What is noted is lost.
-NotNoted(n) == UNCHANGED <<filters, suspended>>
-\* Look-ahead ends at each record.
-EndsAtOnce ==
-    /\ pc \in {"look", "look_again"}
-    /\ StopLooking
-    /\ UNCHANGED <<vars, arrived, current, concurrency, begin, looking, queues, buffers, advised>>
 \* A page is read into a buffer, and its old one stays there; or none is read.
 AllStay == pool
 LoadsNothing(s, refs) == <<>>

@@ -44,7 +44,7 @@
 (*   - Room is counted in records, and the WAL has no errors.  No run:     *)
 (*     both end look-ahead as the end of the WAL does.                     *)
 (*   - A database that is copied has empty relations.  No run: until then  *)
-(*     its blocks are hidden, and later the store is asked.                *)
+(*     its blocks are hidden, and later the store decides.                 *)
 (*   - All relations are of one database and one tablespace.  No run:      *)
 (*     TraceRecoveryPrefetch follows logs with several.                    *)
 (*   - There is no debug_io_direct, no file that vanishes, and no column   *)
@@ -371,7 +371,7 @@ OffIsOff == concurrency = 0 => at.record = 0 /\ advised = {}
 (* An advised block is the one that replay will find. *)
 SameGeneration == \A g \in advised : store.generation[g.page] = g.generation
 
-(* If no record is queued when one is asked for, nothing is in the ring. *)
+(* If no record is queued when one is requested, nothing is in the ring. *)
 EmptyQueueEmptyRing == pc = "read" /\ Queued = 0 => held = <<>>
 
 (* Until the first record is given to replay, nothing beyond it is decoded. *)
@@ -444,52 +444,28 @@ BuffersHoldPages ==
     \A b \in 1..Buffers : pool[b] # NoPage =>
         Exists(store, pool[b]) /\ \A c \in 1..Buffers : pool[c] = pool[b] => b = c
 
-(* A reference is advised exactly if replay will read it, and it was not   *)
-(* looked at just before, is not hidden, exists, and is in no buffer.      *)
-IsJudged == at.record # 0 /\ at' = [at EXCEPT !.next = @ + 1]
-Recently(page) == \E i \in Max(1, Len(recent) - Window + 1)..Len(recent) : recent[i] = page
-Hidden(page) ==
-    \E key \in Keys : /\ key \in {page[1], DatabaseOf(page[1])}
-                      /\ filters[key].until > 0 /\ page[2] >= filters[key].from
-AdvisedAreRead ==
-    [][IsJudged =>
-         LET ref  == wal[at.record].refs[at.next]
-             page == ref.page
-             skip == ref.how \notin {"read", "hint"} \/ Hidden(page) \/ Recently(page)
-             here == Exists(store, page)
-             io   == ~skip /\ here /\ \A b \in 1..Buffers : pool[b] # page
-             its  == [record |-> at.record, ref |-> at.next, page |-> page, generation |-> store.generation[page]]
-         IN /\ advised' = advised \cup IF io THEN {its} ELSE {}
-            /\ held' = held \o <<Entry(at.record, io)>>
-            /\ recent' # recent => ~skip /\ recent'[Len(recent')] = page
-            /\ skip \/ recent'[Len(recent')] = page
-            /\ Len(recent') <= Window /\ Len(recent') >= Min(Window, Len(recent))
-            /\ filters' # filters => ~skip /\ ~here
-            /\ ~skip /\ ~here => filters'[page[1]].until = at.record /\ filters'[page[1]].from <= page[2]
-            /\ hints' = hints \cup {<<at.record, page, b>> : b \in {c \in 1..Buffers : ~skip /\ here /\ pool[c] = page}}
-      ]_allvars
+(* An advise is of use: its record refers to the page, which exists, and   *)
+(* is in no buffer; and the last references to be looked at had others.    *)
+AdvisesAreOfUse ==
+    [][\A g \in advised' \ advised :
+         LET ref == wal[g.record].refs[g.ref] IN
+         /\ ref.page = g.page /\ ref.how \in {"read", "hint"}
+         /\ Exists(store, g.page) /\ \A b \in 1..Buffers : pool[b] # g.page
+         /\ \A i \in Max(1, Len(recent) - Window + 1)..Len(recent) : recent[i] # g.page]_allvars
 
-(* A record that is decoded is looked at, and what it removes is hidden;   *)
-(* with prefetching off it is only decoded.                                *)
-DecodedIsNoted ==
-    [][decoded' > decoded =>
-         /\ decoded' = decoded + 1
-         /\ IF concurrency = 0
-            THEN at' = at /\ held' = Append(held, Entry(0, FALSE))
-            ELSE /\ at' = [record |-> decoded', next |-> 1]
-                 /\ \A page \in Pages :
-                        Removes(decoded', page) =>
-                            \E key \in {page[1], DatabaseOf(page[1])} :
-                                filters'[key].until = decoded' /\ filters'[key].from <= page[2]]_allvars
-
-(* Look-ahead ends for a reason: the limit, the first record, a suspension,*)
-(* no WAL, or no room.                                                     *)
-EndsForAReason ==
-    [][pc' # pc /\ pc \in {"look", "look_again"} =>
-         \/ pc = "look" /\ concurrency = 0
-         \/ ring.inflight >= Max(concurrency, 1) \/ Len(held) >= ring.size - 1
-         \/ at.record = begin /\ begin > current /\ at.next > Len(wal[begin].refs)
-         \/ at.record = 0 /\ (decoded = arrived \/ Queued >= Room \/ suspended >= current)]_allvars
+(* And none is missed: the first reference that needs a page is advised, if*)
+(* the page exists, is hidden by no filter, and is in no buffer.  (Not     *)
+(* where reading begins anew: others may have been looked at before.)      *)
+NeededBefore(page) ==
+    \E n \in 1..at.record : \E i \in 1..Len(wal[n].refs) :
+        /\ n < at.record \/ i < at.next
+        /\ wal[n].refs[i].page = page /\ wal[n].refs[i].how \in {"read", "hint"}
+NoneIsMissed ==
+    [][at.record # 0 /\ at'.record = at.record /\ at'.next > at.next =>
+         LET ref == wal[at.record].refs[at.next] IN
+         /\ ref.how \in {"read", "hint"} /\ ~NeededBefore(ref.page) /\ ~Filtered(ref.page)
+         /\ Exists(store, ref.page) /\ \A b \in 1..Buffers : pool[b] # ref.page
+         => \E g \in advised' : g.record = at.record /\ g.ref = at.next]_allvars
 
 (* Filters, advises and hints of records to come stay until they are       *)
 (* replayed, unless reading or the ring begin anew.                        *)

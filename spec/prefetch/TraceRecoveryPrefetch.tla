@@ -89,7 +89,7 @@ tracevars == <<allvars, which, done, gone>>
 Followed  == Traces[which]
 Events   == Followed.events
 Event    == Events[done + 1]
-Told(call)   == \E i \in DOMAIN Followed.tells : Followed.tells[i] = call
+Recorded(call)   == \E i \in DOMAIN Followed.tells : Followed.tells[i] = call
 NextIs(call) == done < Len(Events) /\ Event.call = call
 
 InBuffer(page) == \E b \in 1..Buffers : pool[b] = page
@@ -110,7 +110,7 @@ FollowJudge ==
     /\ LET ref == wal[at.record].refs[at.next]
            verdict == Verdict(ref)
        IN /\ (verdict = "advise") = (advised' # advised)
-          /\ IF ~Told(verdict) THEN done' = done
+          /\ IF ~Recorded(verdict) THEN done' = done
              ELSE /\ NextIs(verdict) /\ Event.page = ref.page
                   /\ verdict = "hit" => pool[Event.buffer] = ref.page
                   /\ done' = done + 1
@@ -119,14 +119,14 @@ FollowJudge ==
 MayRead == {ref.page : ref \in {r \in RangeOf(wal[current].refs) : r.how = "read"}}
 Reads   == {p \in MayRead : Exists(store, p) /\ ~InBuffer(p)}
 
-LastRead == done + IF Told("read") THEN Cardinality(Reads) ELSE 0
+LastRead == done + IF Recorded("read") THEN Cardinality(Reads) ELSE 0
 FollowReplay ==
     /\ ReplayCurrent
     /\ LET last == LastRead
        IN /\ last <= Len(Events)
           /\ \A i \in done + 1..last : Events[i].call = "read"
-          /\ Told("read") => {Events[i].page : i \in done + 1..last} = Reads
-          /\ IF ~Told("use") THEN done' = last
+          /\ Recorded("read") => {Events[i].page : i \in done + 1..last} = Reads
+          /\ IF ~Recorded("use") THEN done' = last
              ELSE /\ last < Len(Events) /\ Events[last + 1].call = "use" /\ Events[last + 1].record = current
                   /\ done' = last + 1
 

@@ -25,7 +25,7 @@ WakeThenSet(p) ==
           /\ Goto(p, "grants")
           /\ UNCHANGED asleep
     /\ UNCHANGED <<alone, arrived, request, blockers, mutex, granted, wakes, call, target>>
-\* A release tells one of those that it lets go.
+\* A release grants one of those that it lets go.
 OneOnly(unblocked) ==
     LET all == {q \in unblocked : blockers[q] = 1}
     IN IF all = {} THEN {} ELSE {CHOOSE q \in all : TRUE}

@@ -91,7 +91,7 @@ AllAreAwake SMALL p \in Processes if wakes[p] = {} | thread {p} | has nobody mor
 AllAreAwake STEP p \in Processes | thread {p} | ends its call, though it should still wake who waits with the holds of {wakes[p]}
 Join STEP p \in Processes if pc'[p] = "looks" | thread {p} | is the one that waits with the hold of thread {target[p]}
 Join STEP p \in Processes if IsRefused(target[p]) | thread {p} | is refused: another thread waits with the hold of thread {target[p]}
-Join STEP p \in Processes | thread {p} | is told that thread {target[p]} has nothing to wait for
+Join STEP p \in Processes | thread {p} | sees that thread {target[p]} has nothing to wait for
 Look STEP p \in Processes if pc'[p] # "outside" | thread {p} | looks at the state of thread {target[p]}: it has to wait, and will sleep
 Look STEP p \in Processes | thread {p} | looks at the state of thread {target[p]}: {state[target[p]]}. Its call ends
 FallAsleep STEP p \in Processes if p \in asleep' | thread {p} -> kernel | falls asleep, until the state of thread {target[p]} changes and somebody
@@ -104,7 +104,7 @@ NOTE | A thread asks with its hold. The hold of a thread that is alone is in the
 NothingIsLeft BROKEN p \in Processes if pc[p] = "outside" /\ wakes[p] # {} | Thread {p} has ended its call, and should still wake who waits with the
     holds of {wakes[p]}
 NothingIsLeft BROKEN p \in Processes if p \notin Arrived /\ blockers[p] # 0 | Thread {p} is in no tree, and counts {blockers[p]} blockers
-NothingIsLeft BROKEN if mutex = Nobody /\ granted # {} | The mutex is free, and these are not told that they hold their ranges: {granted}
+NothingIsLeft BROKEN if mutex = Nobody /\ granted # {} | The mutex is free, and the states of these do not say yet that they hold their ranges: {granted}
 WokenBySomebody BROKEN | {asleep \ asleep'} wakes up, and nobody has woken it
 WokenIsNotLate BROKEN p \in Processes if pc[p] = "asleep" /\ pc'[p] = "is late" /\ p \notin asleep | Thread {p} was woken, and takes itself for late
 LockWaitsOn BROKEN p \in Processes if call[p] = "lock" /\ state[p] = "awaited" /\ state'[p] = "idle" | The request of thread {p}, which has no time
@@ -123,9 +123,9 @@ NoLostWakeUp BROKEN p \in asleep if state[target[p]] = "awaited" /\ blockers[tar
 AwaitedBySomebody BROKEN q \in Processes if state[q] = "awaited" /\ ~\E p \in Processes : target[p] = q /\ pc[p] \in Waiting \cup {"unlocks to wait"}
     | The state of thread {q} says that somebody waits with its hold, and nobody does
 OneWaits BROKEN q \in Processes if Cardinality(SleepersOf(q)) > 1 | These all sleep with the hold of thread {q}: {SleepersOf(q)}
-TheStatesAreTold BROKEN p \in Processes if StateIsSet(p) /\ state[p] # "held" /\ (alone = p \/ (p \in Arrived /\ blockers[p] = 0)) | Thread {p} could
+StatesAreRight BROKEN p \in Processes if StateIsSet(p) /\ state[p] # "held" /\ (alone = p \/ (p \in Arrived /\ blockers[p] = 0)) | Thread {p} could
     have its range, and its state is "{state[p]}"
-TheStatesAreTold BROKEN p \in Processes if StateIsSet(p) /\ state[p] = "held" /\ ~(alone = p \/ (p \in Arrived /\ blockers[p] = 0)) | The state of
+StatesAreRight BROKEN p \in Processes if StateIsSet(p) /\ state[p] = "held" /\ ~(alone = p \/ (p \in Arrived /\ blockers[p] = 0)) | The state of
     thread {p} is "held", and the range is not its own
 NoGhosts BROKEN p \in Processes if StateIsSet(p) /\ (IsWaiting(p) \/ state[p] = "held") /\ ~(p \in Arrived \/ alone = p) | The state of thread {p} is
     "{state[p]}", and its hold is nowhere

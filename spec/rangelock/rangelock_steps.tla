@@ -59,7 +59,7 @@ VARIABLES
     blockers,   \* of each thread's hold: how many that came earlier and conflict are still there
     state,      \* of each thread's hold: idle, waits (nobody waits with it yet), awaited, held, cancelled
     mutex,      \* who has it
-    granted,    \* who is to be told by who has the mutex that it holds its range
+    granted,    \* whose state is still to be set to held by who has the mutex
     wakes,
     asleep,     \* who sleeps in the kernel
     pc, call, target
@@ -78,7 +78,7 @@ Place(p) == CHOOSE i \in 1 .. Len(arrived) : arrived[i] = p
 Count(r) == Cardinality({q \in Arrived : Conflict(request[q], r)})
 (* unblock(): whom p takes itself off the count of. *)
 Unblocked(p) == {q \in Arrived : Place(q) > Place(p) /\ Conflict(request[p], request[q])}
-(* Who is granted by that, to be told one by one. *)
+(* Who is granted by that; the states are set one by one. *)
 ToGrant(unblocked) == {q \in unblocked : blockers[q] = 1}
 
 Init ==
@@ -137,7 +137,7 @@ BeginRelease(p) ==
     /\ Goto(p, "leaves")
     /\ UNCHANGED <<shared, wakes, asleep, call>>
 
-(* Who asked must know by now that it is held. *)
+(* The owner must know by now that it is held. *)
 BeginGiveBack(p) == \E q \in Processes \ {p} :
     /\ MayGiveBack /\ pc[p] = "outside" /\ state[p] = "idle"
     /\ state[q] = "held" /\ pc[q] \in {"outside", "leaves", "has left", "releases"}
@@ -167,7 +167,7 @@ BeginCancel(p) == \E q \in Processes \ {p} :
     /\ UNCHANGED <<shared, wakes, asleep, call>>
 
 (* pgq_rangelock_wait, with one's own hold or another's, whether its owner *)
-(* has asked already or not.                                               *)
+(* waits already or not.                                                   *)
 BeginWait(p) == \E q \in Processes :
     /\ pc[p] = "outside" /\ state[p] # "held" /\ (MayJoin \/ (q = p /\ IsWaiting(q)))
     /\ target' = [target EXCEPT ![p] = q]
@@ -296,7 +296,7 @@ AllAreAwake(p) ==
     /\ UNCHANGED <<shared, wakes, asleep, call, target>>
 
 (* wait_for(): the first thread waits with the hold, the next is refused.  *)
-(* If nothing waits it says so: what is asked for later is another request. *)
+(* If nothing waits it says so: what comes later is another request. *)
 IsRefused(q) == state[q] = "awaited"
 NothingWaits(q) == ~IsWaiting(q)
 Join(p) ==
@@ -368,9 +368,9 @@ TypeOK ==
     /\ wakes \in [Processes -> SUBSET Processes] /\ pc \in [Processes -> Places]
     /\ call \in [Processes -> Calls \cup {"none", "wait"}] /\ target \in [Processes -> Processes]
 
-(* Who is outside has nobody to wake, and not the mutex; who is to be told *)
-(* is told by one with the mutex; who has left counts nobody; and who      *)
-(* sleeps does nothing else.                                               *)
+(* Who is outside has nobody to wake, and not the mutex; states are set    *)
+(* before the mutex is free; who has left counts nobody; and who sleeps    *)
+(* does nothing else.                                                      *)
 NothingIsLeft ==
     /\ \A p \in Processes :
           /\ pc[p] = "outside" => wakes[p] = {} /\ mutex # p
@@ -424,7 +424,7 @@ AwaitedBySomebody == \A q \in Processes : state[q] = "awaited" =>
 OneWaits == \A q \in Processes : Cardinality(SleepersOf(q)) <= 1
 
 (* When the mutex is free, exactly those without blockers are held. *)
-TheStatesAreTold == mutex = Nobody =>
+StatesAreRight == mutex = Nobody =>
     \A p \in Processes : StateIsSet(p) => (state[p] = "held" <=> alone = p \/ (p \in Arrived /\ blockers[p] = 0))
 
 (* Who is in the queue is on its way, and who waits is in the queue. *)

@@ -61,6 +61,6 @@ CompressesEarly(k) ==
     /\ count + k <= Capacity
     /\ Store(Compressed(xids, valid, tail, head))
     /\ long_ago' = FALSE
-    /\ Remember("NO_SPACE", head - tail, count, TRUE)
+    /\ Remember("NO_SPACE", TRUE)
     /\ UNCHANGED <<nextXid, running, count, adding, written, ends, reader>>
 =============================================================================

@@ -69,7 +69,7 @@ RunningFile == [xmin |-> xmin, xmax |-> xmax, committed |-> committed,
 InsertInXidOrder(xs, batch) == Downcast(SortUnique({Now(x) : x \in Range(xs) \cup Range(batch)}))
 InsertTwice(xs, batch) == xs \o batch \o batch
 KeepAll(xs, horizon)   == xs
-StillAll               == all_transactions
+StillAll(whole)        == all_transactions
 MarkHere(xids) ==
     /\ in_progress' = [x \in DOMAIN in_progress \cup xids |-> IF x \in DOMAIN in_progress THEN in_progress[x] ELSE read']
     /\ UNCHANGED <<state, xmin, xmax, next_phase_at, committed, all_transactions, catchange, snapshot,

@@ -100,8 +100,8 @@ Field ==
       [] Altered \in {"restart", "confirmed"} -> "at"
       [] Altered \in {"added", "read_commit", "twice"} -> "added"
       [] Altered \in {"purge", "purge_less"} -> "after"
-      [] Altered \in {"catchange_before", "catchange_after", "catchange_untold"} -> "catchange"
-      [] Altered \in {"file_catchange", "file_committed", "file_xmin", "file_xmax", "file_untold", "file_twice"} -> "file"
+      [] Altered \in {"catchange_before", "catchange_after", "catchange_unlogged"} -> "catchange"
+      [] Altered \in {"file_catchange", "file_committed", "file_xmin", "file_xmax", "file_unlogged", "file_twice"} -> "file"
       [] OTHER -> Altered
 
 Shorter(list) == IF list = <<>> THEN list ELSE Tail(list)
@@ -124,7 +124,7 @@ Other(value) ==
 Alter(event) ==
     CASE Altered = "commit" -> [event |-> "burn", n |-> 0]
       [] Altered = "read_commit" -> [event |-> "read"]
-      [] Altered \in {"catchange_untold", "file_untold"} -> [name \in DOMAIN event \ {Field} |-> event[name]]
+      [] Altered \in {"catchange_unlogged", "file_unlogged"} -> [name \in DOMAIN event \ {Field} |-> event[name]]
       [] Altered = "file_twice" -> With(event, "file", disk[read + 1])
       [] OTHER -> [event EXCEPT ![Field] = Other(@)]
 
@@ -145,10 +145,10 @@ InsertTwice(xs, batch) == xs \o batch \o batch
 -----------------------------------------------------------------------------
 Event == LET event == Trace.events[done + 1] IN IF done + 1 = altered THEN Alter(event) ELSE event
 
-Told(field) == field \in DOMAIN Event
-Agrees(field, value) == Told(field) => Event[field] = value
+Recorded(field) == field \in DOMAIN Event
+Agrees(field, value) == Recorded(field) => Event[field] = value
 
-(* Constants that the trace tells *)
+(* Constants that the trace records *)
 TraceFirst == Trace.first
 TraceFull  == {Trace.full}
 TraceBurns == {0} \cup {Trace.events[i].n : i \in {j \in DOMAIN Trace.events : Trace.events[j].event = "burn"}}
@@ -184,12 +184,12 @@ InitialRunning(file) == SortUnique(running[read'])
 MarksAlone(r) == {r.xid}
 
 -----------------------------------------------------------------------------
-(* A trace that tells of files tells of each when it is written. *)
+(* A trace that records files records each when it is written. *)
 TellsFiles == \E i \in Events("read_running") : "file" \in DOMAIN Trace.events[i]
 Writes     == read' \in DOMAIN disk' \ DOMAIN disk
 FileAgrees ==
-    /\ TellsFiles => (Told("file") <=> Writes)
-    /\ Told("file") => \A field \in DOMAIN Event.file : Event.file[field] = disk'[read'][field]
+    /\ TellsFiles => (Recorded("file") <=> Writes)
+    /\ Recorded("file") => \A field \in DOMAIN Event.file : Event.file[field] = disk'[read'][field]
 
 RunningAgrees ==
     /\ Agrees("state", state')
@@ -197,11 +197,11 @@ RunningAgrees ==
     /\ Agrees("before", Len(committed)) /\ Agrees("after", Len(committed'))
     /\ Agrees("xmin", xmin') /\ Agrees("xmax", xmax')
     /\ Agrees("catchange", <<Len(catchange), Len(catchange')>>)
-    /\ Told("after") /\ ~Told("catchange") => catchange' = catchange
+    /\ Recorded("after") /\ ~Recorded("catchange") => catchange' = catchange
     /\ FileAgrees
 
 (* A slot goes back to where it was created, or to a snapshot that was serialised, as far as   *)
-(* RestartLsn has been or, as it is told late and transactions without a change of the catalog *)
+(* RestartLsn has been or, as it comes late and transactions without a change of the catalog *)
 (* hold it up, not quite so far.                                                               *)
 MayRestartAt(lsn) == lsn = 1 \/ (lsn \in DOMAIN disk /\ lsn <= confirmed)
 

@@ -19,8 +19,7 @@
 (*     TRANSACTION_END on the first of every Frequency calls that find a   *)
 (*     gap, and only if the span is at least twice the count;              *)
 (*     STARTUP_PROCESS_IDLE if the last time was long ago, or there was    *)
-(*     none.  Without a gap only NO_SPACE compresses.  The rules are stated*)
-(*     in Due, by a history that the process does not look at.             *)
+(*     none.  Without a gap only NO_SPACE compresses.                      *)
 (* What is simplified                                                      *)
 (*   - A transaction is one XID (with subtransactions more are removed     *)
 (*     before one call to compress).  No prepared transactions.            *)
@@ -55,8 +54,7 @@ VARIABLES
     written,        \* how many of them stand in the array
     ends,           \* transactionEndsCounter, modulo Frequency
     long_ago,       \* whether an idle process may compress again
-    history,        \* of the calls to compress, for the rules: reason of the last one, whether it compressed,
-                    \* whether it was due; the turn of the next end; whether 1000 ms passed since it compressed
+    history,        \* ghost: the reason of the last call to compress, and whether it compressed
     reader          \* of each: what it does, its tail and head, and what it has
 
 vars == <<nextXid, running, xids, valid, tail, head, count, adding, written, ends, long_ago, history, reader>>
@@ -73,7 +71,7 @@ Init ==
     /\ tail = 1 /\ head = 1 /\ count = 0
     /\ adding = <<>> /\ written = 0
     /\ ends = 0 /\ long_ago = TRUE
-    /\ history = [reason |-> "none", done |-> FALSE, due |-> FALSE, turn |-> 0, rested |-> TRUE]
+    /\ history = [reason |-> "none", done |-> FALSE]
     /\ reader = [r \in Readers |-> Out]
 
 Unlocked == \A r \in Readers : reader[r] = Out
@@ -107,25 +105,14 @@ Worthwhile(reason, t, h, c) ==
 EndsAfter(reason, t, h, c) ==
     IF reason = "TRANSACTION_END" /\ Gap(t, h, c) THEN (ends + 1) % Frequency ELSE ends
 
-(* What the rules say of a call that finds this span, with so many valid entries *)
-Due(reason, span, live) ==
-    CASE reason = "NO_SPACE" -> TRUE
-      [] reason = "PRUNE" -> span > live
-      [] reason = "TRANSACTION_END" -> span > live /\ history.turn = 0 /\ live + live <= span
-      [] reason = "STARTUP_PROCESS_IDLE" -> span > live /\ history.rested
-
-Remember(reason, span, live, done) ==
-    history' = [reason |-> reason, done |-> done, due |-> Due(reason, span, live),
-                turn |-> IF reason = "TRANSACTION_END" /\ span > live THEN (history.turn + 1) % Frequency
-                         ELSE history.turn,
-                rested |-> ~done /\ history.rested]
+Remember(reason, done) == history' = [reason |-> reason, done |-> done]
 
 MaybeCompress(reason, a, v, t, h, c) ==
     LET done == Worthwhile(reason, t, h, c)
     IN  /\ Store(IF done THEN Compressed(a, v, t, h) ELSE Same(a, v, t, h))
         /\ ends' = EndsAfter(reason, t, h, c)
         /\ long_ago' = IF done THEN FALSE ELSE long_ago
-        /\ Remember(reason, h - t, c, done)
+        /\ Remember(reason, done)
 
 -----------------------------------------------------------------------------
 (* The startup process *)
@@ -141,7 +128,7 @@ CompressForSpace(k) ==
     /\ CompressLocks => Unlocked
     /\ Store(Compressed(xids, valid, tail, head))
     /\ long_ago' = FALSE
-    /\ Remember("NO_SPACE", head - tail, count, TRUE)
+    /\ Remember("NO_SPACE", TRUE)
     /\ UNCHANGED <<nextXid, running, count, adding, written, ends, reader>>
 
 StartAdd(k) ==
@@ -207,10 +194,9 @@ IdleMaintenance ==
     /\ UNCHANGED <<nextXid, running, count, adding, written, reader>>
 
 Tick ==
-    /\ ~(long_ago /\ history.rested)
+    /\ ~long_ago
     /\ long_ago' = TRUE
-    /\ history' = [history EXCEPT !.rested = TRUE]
-    /\ UNCHANGED <<nextXid, running, count, adding, written, ends, reader, arrayVars>>
+    /\ UNCHANGED <<nextXid, running, count, adding, written, ends, history, reader, arrayVars>>
 
 -----------------------------------------------------------------------------
 (* The readers.  seen: the XIDs that ran when the lock was taken.  None of *)
@@ -289,7 +275,7 @@ TypeOK ==
     /\ xids \in [Slots -> 0..Size - 1] /\ valid \in [Slots -> BOOLEAN]
     /\ head \in 1..Capacity + 1 /\ tail \in 1..head /\ count \in 0..Capacity
     /\ written \in 0..Len(adding) /\ ends \in 0..Frequency - 1
-    /\ {long_ago, history.done, history.due, history.rested} \subseteq BOOLEAN
+    /\ {long_ago, history.done} \subseteq BOOLEAN
 
 -----------------------------------------------------------------------------
 (* Between tail and head, gaps included, XIDs are in order: the search depends on it. *)
@@ -315,11 +301,16 @@ ScansNoOther  == \A r \in Readers : Done(r, "scan") => reader[r].got \subseteq {
 (* A reader ends, however many XIDs the startup process adds meanwhile. *)
 ReadersEnd == \A r \in Readers : reader[r] # Out ~> reader[r] = Out
 
-(* The array is compressed when the rules say so, and at no other call. *)
-AsDue(reason)   == history.reason = reason => history.done = history.due
-AtEndsAsDue     == AsDue("TRANSACTION_END")
-AfterPruneAsDue == AsDue("PRUNE")
-WhileIdleAsDue  == AsDue("STARTUP_PROCESS_IDLE")
+(* What a scan costs: it reads fewer entries than twice those that run, but for the ends that are not looked at. *)
+GapsAreFew == Idle /\ count > 0 => head - tail < 2 * (count + Frequency - 1)
+
+(* Until a transaction ends, a prune has left no gap. *)
+PruneLeavesNoGap == Idle /\ history.reason = "PRUNE" => ~Gap(tail, head, count)
+
+(* An idle process leaves no gap, unless the array was compressed less than a second ago: then it lets readers be. *)
+IdleLeavesNoGap ==
+    [][/\ IdleMaintenance => IF long_ago THEN ~Gap(tail', head', count) ELSE UNCHANGED arrayVars
+       /\ long_ago /\ ~long_ago' => history'.done]_vars
 
 (* Entries move without a gap only for space; and compress leaves no gap. *)
 Moves == running' = running /\ tail' < tail

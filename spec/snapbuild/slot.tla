@@ -181,7 +181,7 @@ SnapshotsAreKept ==
     \A x \in DOMAIN buffer : Wanted(x) =>
         \A y \in 1..(slot.xmin - 1) : Logs("commit", y, buffer[x].at)
 
-(* What the client has confirmed is taken at once: nothing is kept longer. *)
+(* What the client has confirmed is taken at once: nothing is retained longer. *)
 TakenAtOnce ==
     \A proposal \in {slot.forXmin, slot.forRestart} : proposal # Nothing => proposal.valid > slot.confirmed
 

@@ -219,7 +219,7 @@ Shutdown STEP if status' # status | checkpointer -> standby | crashes, and start
     and knows as running {known'}
 Shutdown STEP | checkpointer -> standby | shuts down: only prepared transactions are left. The standby is {state'}, and knows as running {known'}
 RunningAreInProgress BROKEN x \in Living if ~InProgress(x) | Transaction {x} is running, and a snapshot on the standby takes it as over: clog is
-    asked, and may set hint bits that are wrong
+    read, and may set hint bits that are wrong
 CommittedAreNot BROKEN x \in Committed if InProgress(x) | Transaction {x} has committed, and a snapshot on the standby takes it as running
 OverflowedForAReason BROKEN | The snapshot counts as overflowed up to {overflow}, and nothing from then runs: the oldest is {SnapshotXmin}
 FitsTwice BROKEN t \in Xacts if Cardinality(Of(t)) > 1 + 2 * Cached | Of transaction {t} the array has {Of(t)}

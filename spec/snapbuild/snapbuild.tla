@@ -6,7 +6,7 @@
 (* the committed transactions that changed the catalog, and builds         *)
 (* snapshots for decoding.  A snapshot must see exactly the catalog-       *)
 (* changing transactions whose COMMIT lies before its LSN, also if it is   *)
-(* asked much later, when clog knows more.                                 *)
+(* used much later, when clog knows more.                                  *)
 (*                                                                         *)
 (* What refines what                                                       *)
 (*   builder                 the state machine, extended by both           *)
@@ -227,7 +227,7 @@ FullExactNow ==
 FullSnapshotExact  == full /\ state = "CONSISTENT" /\ all_transactions => FullExactNow
 FullSnapshotAtOnce == [][full /\ state # "CONSISTENT" /\ state' = "CONSISTENT" => FullExactNow']_vars
 
-(* The reason why clog may be asked, and why its answer on these XIDs cannot change. *)
+(* The reason why clog may be read, and why its answer on these XIDs cannot change. *)
 XminFinished         == \A x \in Xacts : x < xmin => Finished(x)
 SnapshotXminFinished == snapshot # None => \A x \in Xacts : x < snapshot.xmin => Finished(x)
 

@@ -76,8 +76,8 @@ PurgeCatchange(xs, horizon) == PurgeInPlace(xs, horizon)
 Insert(xs, batch)           == InsertAppend(xs, batch)
 Xip(xs)                     == Sorted(xs)
 
-(* The new includes_all_transactions after a commit of which a part is not tracked *)
-NotAll == FALSE
+(* The new includes_all_transactions after a commit: whole if all of it is tracked *)
+StaysAll(whole) == all_transactions /\ whole
 
 -----------------------------------------------------------------------------
 (* bsearch with xidComparator: right on a sorted array; on another one it may give any answer *)
@@ -90,7 +90,7 @@ Bsearch(x, xs, low, high) ==
 
 Found(x, xs) == Bsearch(x, xs, 1, Len(xs) + 1)
 
-(* x is a FullTransactionId only so that clog can be asked about the right one. *)
+(* x is a FullTransactionId only so that the right one is looked up in clog. *)
 Sees(s, x) ==
     IF Precedes(XidOf(x), s.xmin) THEN DidCommit(x)
     ELSE IF ~Precedes(XidOf(x), s.xmax) THEN FALSE
@@ -142,11 +142,11 @@ ReadCommit(r) ==
                     newest  == Latest(tracked, xid)
                 IN  IF forced \/ changer
                     THEN /\ committed' = Insert(committed, Append(tracked, xid))
-                         /\ all_transactions' = IF Len(tracked) = Len(subs) THEN all_transactions ELSE NotAll
+                         /\ all_transactions' = StaysAll(Len(tracked) = Len(subs))
                          /\ xmax' = IF xmax = Invalid \/ FollowsOrEquals(newest, xmax) THEN Advance(newest) ELSE xmax
                          /\ snapshot' = IF changer /\ AtLeast("FULL_SNAPSHOT")
                                         THEN Snapshot(xmin, xmax', committed') ELSE snapshot
-                    ELSE /\ all_transactions' = NotAll
+                    ELSE /\ all_transactions' = StaysAll(FALSE)
                          /\ UNCHANGED <<committed, xmax, snapshot>>
         /\ UNCHANGED <<state, xmin, next_phase_at, catchange, restart_point, disk>>
 

@@ -23,8 +23,8 @@
 (*   - Overflow leaves out the subtransactions of all transactions.        *)
 (*   - Running-xacts records are frequent: see MayAssign.                  *)
 (*                                                                         *)
-(* How to break it: let Refuses say r.twice, or KnowsPreparedSubs FALSE    *)
-(* (MCstandby_bug_* fail).                                                 *)
+(* How to break it: refuse a record that lists an XID twice (StateAfter),  *)
+(* or leave pg_subtrans as it is at a Shutdown (MCstandby_bug_* fail).     *)
 (*                                                                         *)
 (* Upstream: ProcArrayApplyRecoveryInfo, ProcArrayApplyXidAssignment,      *)
 (* RecordKnownAssignedTransactionIds, ExpireOldKnownAssignedTransactionIds *)
@@ -143,29 +143,27 @@ EndPrepare ==
     /\ UNCHANGED <<next, top, reported, logged, standby>>
 
 MayEnd(t) == twice # t
-Ended(tree) == tree
 End(x, how) ==
     /\ Lives(x) /\ MayEnd(top[x])
     /\ \/ top[x] = x
        \/ how = "aborted" /\ status[x] = "running"
     /\ LET tree == {y \in Tree(top[x]) : Lives(y) /\ (y = x \/ top[x] = x)}
        IN  /\ status' = [y \in Xacts |-> IF y \in tree THEN how ELSE status[y]]
-           /\ Reads(Max(tree), Ended(tree), IF how = "committed" THEN tree ELSE {})
+           /\ Reads(Max(tree), tree, IF how = "committed" THEN tree ELSE {})
     /\ UNCHANGED <<next, top, reported, twice, logged, state, subtrans, pending, overflow>>
 
 -----------------------------------------------------------------------------
 (* The standby begins to replay, at a checkpoint that says the next XID. *)
-StartsAt == next
 StandBy ==
     /\ state = "none"
-    /\ state' = "begun" /\ observed' = StartsAt
+    /\ state' = "begun" /\ observed' = next
     /\ UNCHANGED <<primary, known, subtrans, pending, overflow, clog>>
 
 (* ProcArrayApplyRecoveryInfo: of a record that lists these XIDs; some may *)
 (* be listed twice, and be missing (subs lost), or be in pg_subtrans.      *)
 ExpiredOverflow(oldest) == IF overflow # 0 /\ Precedes(XidOf(overflow), XidOf(oldest)) THEN 0 ELSE overflow
-Refuses(r) == FALSE
 Pruned(oldest) == {x \in known : x >= oldest}
+StateAfter(r) == IF r.subs = "missing" THEN "pending" ELSE "ready"
 AllThere(oldest) == Precedes(XidOf(pending), XidOf(oldest))
 Apply(r) ==
     CASE state = "none" -> UNCHANGED <<state, known, observed, pending, overflow>>
@@ -177,7 +175,7 @@ Apply(r) ==
               ELSE UNCHANGED <<state, pending>>
            /\ UNCHANGED observed
       [] OTHER ->
-           /\ state' = IF Refuses(r) THEN "refused" ELSE IF r.subs = "missing" THEN "pending" ELSE "ready"
+           /\ state' = StateAfter(r)
            /\ known' = r.xids
            /\ observed' = next
            /\ pending' = IF r.subs = "missing" THEN Before(next) ELSE 0
@@ -187,20 +185,18 @@ Overflowed == \E t \in Living : Cardinality(Subs(t)) > Cached
 LogRunning ==
     /\ state # "refused"
     /\ logged' = next
-    /\ Apply([xids |-> IF Overflowed THEN {x \in Living : top[x] = x} ELSE Living, twice |-> twice # 0,
+    /\ Apply([xids |-> IF Overflowed THEN {x \in Living : top[x] = x} ELSE Living,
               subs |-> IF Overflowed THEN "missing" ELSE "listed", oldest |-> OldestRunning])
     /\ UNCHANGED <<next, top, status, reported, twice, subtrans, clog>>
 
 (* Nothing runs but what is prepared.  The files of those say their subtransactions.  After a crash this record alone tells *)
 (* that the others are over.                                                                                               *)
-KnowsPreparedSubs == TRUE
 Shutdown ==
     /\ state # "refused" /\ twice = 0
     /\ logged' = next
     /\ status' = [x \in Xacts |-> IF status[x] = "running" THEN "aborted" ELSE status[x]]
-    /\ Apply([xids |-> {x \in Prepared : top[x] = x}, twice |-> FALSE,
-              subs |-> IF KnowsPreparedSubs THEN "in pg_subtrans" ELSE "listed", oldest |-> Min(Prepared \cup {next})])
-    /\ subtrans' = IF KnowsPreparedSubs /\ state # "none" THEN subtrans \cup {x \in Prepared : top[x] # x} ELSE subtrans
+    /\ Apply([xids |-> {x \in Prepared : top[x] = x}, subs |-> "in pg_subtrans", oldest |-> Min(Prepared \cup {next})])
+    /\ subtrans' = IF state # "none" THEN subtrans \cup {x \in Prepared : top[x] # x} ELSE subtrans
     /\ UNCHANGED <<next, top, reported, twice, clog>>
 
 Next ==
@@ -230,7 +226,7 @@ TypeOK ==
 (* The standby does not give up. *)
 Starts == state # "refused"
 
-(* Who runs, or is prepared, is in progress to a snapshot: clog is not asked, and no hint bit is set. *)
+(* Who runs, or is prepared, is in progress to a snapshot: clog is not read, and no hint bit is set. *)
 RunningAreInProgress == state = "ready" => \A x \in Living : InProgress(x)
 
 (* Who has committed is not. *)

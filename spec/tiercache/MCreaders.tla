@@ -86,7 +86,16 @@ CallWithoutMap(t) ==
 
 \* ---- who must have a frame for itself ----
 \* Who writes, or drops a page, does not close its frame; nor does who has written the SSD.
-DoesNotWait == FALSE
+LooksAndDrops(t) ==
+    LET p == my[t].page IN
+    /\ IF table[p] # None /\ ~IsOnItsWay(p) /\ IsClean(p)
+       THEN WithVictim(t, p) /\ Goto(t, "drops") /\ UNCHANGED map
+       ELSE Leave(t)
+    /\ UNCHANGED <<word, named, held, leaving, changed>>
+PutAndDecides(t) ==
+    /\ map = t /\ pc[t] = "puts"
+    /\ Goto(t, "decides")
+    /\ UNCHANGED <<map, named, frame, word, waits, pages, my>>
 \* What is held is opened though another thread waits for it; or never.
 OpensAnyhow(f) == TRUE
 OpensNever(f) == FALSE

@@ -17,7 +17,9 @@ CleanAfterFailure(f) == IF flush[f].has = None THEN UNCHANGED <<memory, held>> E
 \* Two write-backs of a block at once.
 NotAlone(f) == TRUE
 \* A mount that sets its SSD aside gives control the nonce that the superblock may have.
-NonceOfTheSuperblock == mine.n
+SetAsideTrusted ==
+    /\ held' = Empty /\ stale' = {} /\ phase' = "control"
+    /\ ours' = [ours EXCEPT !.ssdInUse = FALSE] /\ lives' = [lives EXCEPT !.drawn = @ + 1]
 \* A restart trusts any SSD.
 TrustAll(u, c) == TRUE
 \* The generation of the slots is always the same.
@@ -25,7 +27,13 @@ SameGen(id, n) == Mark(1, 1)
 \* A mount writes nothing again.
 NothingAgain(p) == FALSE
 \* The failure of a write-back is not noted.
-NotNoted == FALSE
+FailsUnnoted(f) ==
+    /\ flush[f].at = "failed"
+    /\ AfterFailure(f)
+    /\ IF flush[f].fsync THEN Report(f, TRUE)
+       ELSE report' = [report EXCEPT !.failed = FALSE, !.unreported = TRUE] /\ UNCHANGED user
+    /\ flush' = [flush EXCEPT ![f] = Idle]
+    /\ UNCHANGED <<stale, way, ours, mounting, ssd, file, storage, bounds>>
 \* A dirty page leaves the memory.
 DropAny(p) == TRUE
 \* A write does not look at what is being read.
@@ -39,20 +47,14 @@ DropLeaving(p) == TRUE
 \* A reader waits though nothing comes to memory.
 WaitsAnyhow(p) ==
     /\ reading # None /\ reading.page = p /\ waits = None
-    /\ waits' = p
-    /\ UNCHANGED <<ghosts, memory, held, stale, reading, leaving, needs, still, slotVars, storeVars, flush, reports, bounds>>
-\* The SSD fails where a write-back takes old contents off it, and the write-back goes on.
-FailsUnknown(f) ==
-    /\ flush[f].at = "scrub" /\ flush[f].off # {}
-    /\ Fails
-    /\ UNCHANGED <<ghosts, memory, held, stale, going, still, slotVars, storeVars, flush, reports, writes, crashes>>
-SpecFailsUnknown == Init /\ [][Next \/ \E f \in Flushers : FailsUnknown(f)]_vars
+    /\ way' = [way EXCEPT !.waits = p]
+    /\ UNCHANGED <<user, memory, held, stale, ssd, below, bounds>>
+\* What is read counts as dirty.
+AlwaysDirty(v, d) == [v |-> v, dirty |-> TRUE]
 \* The memory is never full.
 NeverFull == TRUE
 \* A crash leaves what was there before an eviction.
-LeavesTheOld(s, whats) == UNCHANGED diskMay
-\* A sync of the store does nothing.
-SyncsNothing == UNCHANGED <<durable, pending>>
+LeavesTheOld(s, whats) == diskMay
 \* The write-back stops.
 Unfair == Spec
 

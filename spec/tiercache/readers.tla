@@ -223,12 +223,11 @@ LookToWrite(t) ==
 (* What is on its way to the SSD leaves by that way alone. *)
 IsOnItsWay(p) == p \in leaving
 IsClean(p) == below[p] = now[p]
-DropWaits == TRUE
 WithVictim(t, p) == my' = [my EXCEPT ![t].frame = table[p], ![t].victim = p, ![t].slept = FALSE]
 LookToDrop(t) ==
     LET p == my[t].page IN
     /\ IF table[p] # None /\ ~IsOnItsWay(p) /\ IsClean(p)
-       THEN WithVictim(t, p) /\ Goto(t, IF DropWaits THEN "closes" ELSE "drops") /\ UNCHANGED map
+       THEN WithVictim(t, p) /\ Goto(t, "closes") /\ UNCHANGED map
        ELSE Leave(t)
     /\ UNCHANGED <<word, named, held, leaving, changed>>
 
@@ -236,7 +235,7 @@ LookToDrop(t) ==
 Victims(t) == {p \in Pages \ {my[t].page} : table[p] # None /\ ~IsOnItsWay(p) /\ IsClean(p)}
 MakeRoom(t) ==
     /\ \E p \in Victims(t) : WithVictim(t, p)
-    /\ Goto(t, IF DropWaits THEN "closes" ELSE "drops")
+    /\ Goto(t, "closes")
     /\ UNCHANGED <<word, named, map, held, leaving, changed>>
 
 LookToEvict(t) ==
@@ -381,10 +380,9 @@ Drop(t) ==
     /\ UNCHANGED <<frame, word, waits, leaving, changed, below, now>>
 
 (* The SSD has been written. *)
-EvictWaits == TRUE
 EndPut(t) ==
     /\ map = t /\ pc[t] = "puts"
-    /\ Goto(t, IF EvictWaits THEN "closes" ELSE "decides")
+    /\ Goto(t, "closes")
     /\ UNCHANGED <<map, named, frame, word, waits, pages, my>>
 
 (* A page that was written meanwhile stays. *)

@@ -6,7 +6,6 @@ HearsEachOnce BROKEN | The policy has heard of something twice, or of no hit
 
 module MCtiercache
 VIA AtOnce
-FailsUnknown STEP f \in Flushers | SSD -> cache | fails where the write-back takes old contents off it, and the write-back goes on
 
 module readers
 INNER pc, my, frame
@@ -158,10 +157,9 @@ LeavesUnread BROKEN p \in Pages if table[p] # None /\ table'[p] # table[p] | Pag
     "is closed" ELSE "is open"}. Its pins: {word[table[p]].pins}
 EachEnds BROKEN t \in Threads if pc[t] # "outside" | Thread {t} is in a call that does not end
 
-module tiercache
-INNER newest, synced, allowed, durable, diskMay, superMay, controlMay, pending, listed, unreported, drawn, earlier, writes, failures, crashes, flush,
-    life, mine, stale, held, forgot
-NOTE | {Frames} of the pages {Pages} fit into memory; the SSD has the slots {Slots}. All pages have version 0
+module memory
+INNER user, storage.durable, storage.pending, storage.listed, ssd.diskMay, ssd.superMay, ssd.forgot, file.controlMay, report.unreported, lives, bounds,
+    flush, ours.mine, stale, held
 BeginRead STEP p \in Pages if OnSsd(p) | cache -> SSD | begins to read page {p} from the SSD, which has version {reading'.v}
 BeginRead STEP p \in Pages | cache -> store | begins to read page {p} from the store, which has version {reading'.v}
 Wait STEP p \in Pages | cache | another reader of page {p} waits until it comes to memory
@@ -177,6 +175,8 @@ Need STEP | cache | somebody needs a frame, and waits for page {leaving.page}, w
 Displace STEP s \in Slots | cache | the page of slot {s}, which is being read, leaves the SSD
 Drop STEP p \in Pages | cache | drops page {p} from memory: it is clean
 Unreadable STEP s \in Slots | cache -> SSD | cannot read slot {s} of the SSD, and forgets it: the store has the page
+
+module writeback
 Gather STEP f \in Flushers, fsync \in BOOLEAN if fsync | write-back {f} | begins an fsync. Dirty pages: {flush'[f].dirty}
 Gather STEP f \in Flushers, fsync \in BOOLEAN | write-back {f} | begins. Dirty pages: {flush'[f].dirty}
 Scrub STEP f \in Flushers if failures' = failures | write-back {f} -> SSD | takes old contents off the slots {flush[f].off}
@@ -191,12 +191,14 @@ WriteStore STEP f \in Flushers if failures' = failures | write-back {f} -> store
 WriteStore STEP f \in Flushers | write-back {f} -> store | fails to write to the store; some of it may have come there
 SyncStore STEP f \in Flushers if failures' = failures | write-back {f} -> store | syncs the store: what was written is durable
 SyncStore STEP f \in Flushers | write-back {f} -> store | fails to sync the store: what was written is durable or not, and nobody knows
-Succeed STEP f \in Flushers if flush[f].fsync /\ failed | write-back {f} -> user | is done: the fsync tells the user an error
-Succeed STEP f \in Flushers if flush[f].fsync | write-back {f} -> user | is done: the fsync tells the user that all is durable. Durable is now, by
+Succeed STEP f \in Flushers if flush[f].fsync /\ failed | write-back {f} -> user | is done: the fsync returns an error
+Succeed STEP f \in Flushers if flush[f].fsync | write-back {f} -> user | is done: the fsync returns success. Durable is now, by
     page: {synced'}
 Succeed STEP f \in Flushers | write-back {f} | is done: what it wrote counts as clean
-Fail STEP f \in Flushers if flush[f].fsync | write-back {f} -> user | has failed: the fsync tells the user an error
+Fail STEP f \in Flushers if flush[f].fsync | write-back {f} -> user | has failed: the fsync returns an error
 Fail STEP f \in Flushers | write-back {f} | has failed. All stays dirty
+
+module mount
 Kill STEP | kill -> cache | the process ends: memory is gone. The kernel has what was written
 PowerLoss STEP | power loss -> store | memory and the kernel's cache are gone. The store has, by page: {store'}{IF super' = None THEN ". The SSD is
     lost" ELSE ""}
@@ -218,6 +220,9 @@ WriteControl SMALL if failures' = failures | cache -> control file | writes the 
 WriteControl STEP | cache -> control file | fails to write the control file, and stops
 SyncControl STEP if failures' = failures | cache -> control file | syncs the control file: the mount is done
 SyncControl STEP | cache -> control file | fails to sync the control file, and stops
+
+module tiercache
+NOTE | {Frames} of the pages {Pages} fit into memory; the SSD has the slots {Slots}. All pages have version 0
 ReadsNewest BROKEN p \in Pages if Up /\ View(p) # newest[p] | A read of page {p} gives version {View(p)}; the last one that was written is {newest[p]}
 CleanIsDurable BROKEN p \in Pages if Up /\ ~Dirty(p) /\ Leaves(p) # {newest[p]} | Page {p} counts as clean with version {newest[p]}, and after a power
     loss the store may have: {Leaves(p)}
@@ -226,4 +231,4 @@ NothingFsyncedIsLost BROKEN p \in Pages, v \in Outcomes(p) if v < synced[p] | An
 NothingComesBack BROKEN p \in Pages, v \in Outcomes(p) if v > synced[p] /\ v \notin allowed[p] | A restart may find version {v} of page {p}, which a
     later write had replaced before the last fsync
 NothingIsForeign BROKEN p \in Pages if newest[p] = Alien | Page {p} has the contents of another store
-NoLie BROKEN | An fsync has told the user that all is durable, though a write-back had failed
+NoLie BROKEN | An fsync has returned success, though a write-back had failed

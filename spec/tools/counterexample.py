@@ -324,8 +324,8 @@ def step(number: int, trace: Trace, steps: Sequence[Sentence], held: list[list[l
         for name in before
         for change in values.differences(values.read(before[name]), values.read(after[name]), name)
     ]
-    drawn = [change for change in changes if root(change.name) not in inner]
-    kept = [change for change in changes if root(change.name) in inner]
+    kept = [change for change in changes if any(re.match(rf"{re.escape(name)}\b", change.name) for name in inner)]
+    drawn = [change for change in changes if change not in kept]
     hold = [(one, choices[0]) for one, choices in zip(steps, held, strict=False) if choices]
     # Two actions may explain a step. Then that counts which TLC names.
     hold.sort(key=lambda pair: pair[0].definition != action)

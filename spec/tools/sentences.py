@@ -15,8 +15,8 @@ DEFINITION STEP bounds if condition of formula | who -> whom | sentence. The for
 expression of the module, in which primes mean the state after the step. TLC evaluates it for the step that is drawn.
 SMALL in the place of STEP: small steps in a row of one actor are drawn as one. BROKEN is of a property, and says what
 is wrong in the state, or step, that violates it (of a specification: what a deadlock means); the comment over the
-property in the module is the rule. NOTE: what holds at the start. INNER: variables whose changes are not drawn. VIA:
-definitions that are no steps of their own: those that they name are.
+property in the module is the rule. NOTE: what holds at the start. INNER: variables, or fields of one, whose changes are
+not drawn. VIA: definitions that are no steps of their own: those that they name are.
 
     $who = {IF b THEN "backend" ELSE "VACUUM"}
 
@@ -247,7 +247,7 @@ def keep(module: Module, line: str, parameters: dict[str, str]) -> None:
     kind, _, names = line.partition(" ")
     if kind in ("INNER", "VIA"):
         into = module.inner if kind == "INNER" else module.ways
-        into |= set(re.findall(r"\w+", names))
+        into |= set(re.findall(r"[\w.]+", names))
         return
     said = SAID.fullmatch(line)
     if not said:

@@ -24,7 +24,6 @@ FourSectors == {1, 2, 3, 4}
 
 -----------------------------------------------------------------------------
 \* Wrong on purpose.
-Never == FALSE
 Always == TRUE
 \* Two changes are the same.
 SameChange == next
@@ -38,9 +37,12 @@ SyncsNothing ==
 AtTheSecond == mem[1].lsn > redo
 \* The redo point is taken when the page has been written.
 AsBefore == redo
-AtTheEnd == Len(wal)
+WrittenAndRedo ==
+    /\ phase = "up" /\ checkpoint = "begun" /\ stage = "idle" /\ WrittenUpTo(redo)
+    /\ checkpoint' = "written" /\ redo' = Len(wal)
+    /\ UNCHANGED <<phase, mem, first, unsynced, wal, wrote, flushed, stage, copy, files, promise>>
 \* Promised as soon as it was given to the system.
-AsWritten == wrote
+AsWritten == phase = "up" /\ acked < wrote /\ acked' = wrote /\ UNCHANGED <<phase, memory, files, history, next>>
 \* The epoch stays.
 SameEpoch == seencontrol.epoch
 \* A checkpoint counts a page as written that is older.
@@ -51,18 +53,28 @@ TearsAlways == TRUE
 NoPositions(from, to) == {}
 IfOlder(from, to) == IF seen # mem' THEN from ELSE 0
 \* Recovery relies on the control file that it has read.
-LeavesControl == control
+LeavesControl ==
+    /\ phase = "read"
+    /\ logcache' = logcache \union LogAgain(seencontrol.redo + 1, Len(wal))
+    /\ phase' = "again"
+    /\ UNCHANGED <<memory, pagefile, areafile, disklog, seenlog, controlfile, promise>>
+\* And on the area.
+LeavesArea ==
+    /\ phase = "logged" /\ phase' = "replayed"
+    /\ stage' = IF copy # Empty THEN "safe" ELSE stage
+    /\ UNCHANGED <<mem, first, unsynced, wal, wrote, flushed, copy, redo, checkpoint, files, promise>>
 \* A checkpoint ends, and the control file is not written.
 EndsUnrecorded ==
     /\ phase = "up" /\ checkpoint = "written" /\ PageIsDurable
-    /\ redo' = RedoAtEnd /\ checkpoint' = "none"
-    /\ UNCHANGED <<phase, mem, first, unsynced, wal, wrote, flushed, stage, copy, files, promise>>
+    /\ checkpoint' = "none"
+    /\ UNCHANGED <<phase, mem, first, unsynced, wal, wrote, flushed, stage, copy, redo, files, promise>>
 \* The area is read from the device while what was written to it may still come there.
 EvictsAny ==
     /\ phase = "down" /\ seenarea # area /\ seenarea' = area
     /\ UNCHANGED <<phase, memory, pagefile, area, areacache, logfile, controlfile, promise>>
 \* More changes are promised than there were.
-MoreThanAll == Len(history) + 1
+MoreThanAll ==
+    phase = "up" /\ acked <= Len(history) /\ acked' = Len(history) + 1 /\ UNCHANGED <<phase, memory, files, history, next>>
 \* The redo point is still there after a fault.
 KeepsRedo ==
     /\ phase' = "down"

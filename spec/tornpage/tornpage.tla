@@ -15,7 +15,7 @@
 (* a header and a payload that tear apart; the control file is one sector;  *)
 (* a write is cut by a power loss only; a failed sync ends the process, so  *)
 (* it is a kill, and then the kernel forgets. The kernel also forgets when  *)
-(* no process is there to be told.                                          *)
+(* no process is there to see the error.                                    *)
 (* The checksum of a page, and the CRC of a record, see every difference.   *)
 (* Departures from upstream (full_page_writes; the area is not PostgreSQL's)*)
 (*   - Recovery writes again the control file, the log and the pages that it*)
@@ -32,9 +32,9 @@
 (*     has none, one is always whole. Not tried: a sector does not tear.    *)
 (* How to break it: write in place before the area is durable               *)
 (* (PlaceAllowed), let a record be valid by its header (IsValid), take the  *)
-(* redo point at the end (RedoAtBegin, RedoAtEnd), log no image at the      *)
+(* redo point at the end (RedoAtBegin, PageWritten), log no image at the    *)
 (* first change (NeedsImage), let recovery keep the epoch (NextEpoch), or   *)
-(* rely on what it read and has not written (LogAgain, AreaAgain,           *)
+(* rely on what it read and has not written (WriteLogAgain, WriteAreaAgain, *)
 (* FirstAfter).                                                             *)
 EXTENDS Integers, Sequences, FiniteSets
 
@@ -122,18 +122,14 @@ AreaIsFree == stage = "idle"
 NextChange == next + 1
 PlaceAllowed == stage = "safe"
 RedoAtBegin == Len(wal)
-RedoAtEnd == redo
 PageIsDurable == ~unsynced
 WrittenUpTo(lsn) == first = 0 \/ first > lsn
-AckedBy == flushed
 IsValid(record) == record.payload
 NextEpoch == seencontrol.epoch + 1
 AreaCounts == IsWhole(seenarea)
 Tearing == Protection # "atomic"
 LogAgain(from, to) == {p \in Positions : from <= p /\ p <= to}
-AreaAgain == TRUE
 FirstAfter(from, to) == IF from <= to THEN from ELSE 0
-ControlAgain == seencontrol
 
 -----------------------------------------------------------------------------
 \* The log.
@@ -168,8 +164,8 @@ SyncLog ==
 
 \* A flush returns: all changes up to there are promised. History starts at the first position of the log.
 Acknowledge ==
-    /\ phase = "up" /\ acked < AckedBy
-    /\ acked' = AckedBy
+    /\ phase = "up" /\ acked < flushed
+    /\ acked' = flushed
     /\ UNCHANGED <<phase, memory, files, history, next>>
 
 -----------------------------------------------------------------------------
@@ -224,10 +220,9 @@ PageWritten ==
 
 EndCheckpoint ==
     /\ phase = "up" /\ checkpoint = "written" /\ PageIsDurable
-    /\ control' = [seencontrol EXCEPT !.redo = RedoAtEnd] /\ seencontrol' = control'
-    /\ redo' = RedoAtEnd
+    /\ control' = [seencontrol EXCEPT !.redo = redo] /\ seencontrol' = control'
     /\ checkpoint' = "none"
-    /\ UNCHANGED <<phase, mem, first, unsynced, wal, wrote, flushed, stage, copy, pagefile, areafile, logfile, promise>>
+    /\ UNCHANGED <<phase, mem, first, unsynced, wal, wrote, flushed, stage, copy, redo, pagefile, areafile, logfile, promise>>
 
 -----------------------------------------------------------------------------
 \* Faults. A power loss: each sector, by itself, has its durable content or that of a write since.
@@ -267,7 +262,7 @@ Kill ==
 \* The control file's sync fails: the new one is read, and not durable.
 ControlFails ==
     /\ \/ phase = "up" /\ checkpoint = "written" /\ PageIsDurable
-          /\ seencontrol' = [seencontrol EXCEPT !.redo = RedoAtEnd]
+          /\ seencontrol' = [seencontrol EXCEPT !.redo = redo]
        \/ phase = "replayed" /\ stage = "idle" /\ PageIsDurable /\ ~Dirty
           /\ seencontrol' = [redo |-> redo, epoch |-> NextEpoch]
     /\ MemoryLost
@@ -336,7 +331,7 @@ Read ==
 \* What was read need not be durable: it is written again. The control file, then the log, before any page.
 WriteLogAgain ==
     /\ phase = "read"
-    /\ control' = ControlAgain
+    /\ control' = seencontrol
     /\ logcache' = logcache \union LogAgain(seencontrol.redo + 1, Len(wal))
     /\ phase' = "again"
     /\ UNCHANGED <<memory, pagefile, areafile, disklog, seenlog, seencontrol, promise>>
@@ -351,10 +346,7 @@ SyncLogAgain ==
 WriteAreaAgain ==
     /\ phase = "logged"
     /\ IF copy # Empty
-       THEN IF AreaAgain
-            THEN /\ areacache' = areacache \union {copy} /\ stage' = "area"
-                 /\ UNCHANGED <<area, seenarea>>
-            ELSE /\ stage' = "safe" /\ UNCHANGED areafile
+       THEN areacache' = areacache \union {copy} /\ stage' = "area" /\ UNCHANGED <<area, seenarea>>
        ELSE UNCHANGED <<areafile, stage>>
     /\ phase' = "replayed"
     /\ UNCHANGED <<mem, first, unsynced, wal, wrote, flushed, copy, redo, checkpoint, pagefile, logfile, controlfile,
@@ -431,9 +423,4 @@ DirtyStays ==
          /\ seenlog' # seenlog /\ logcache' = logcache => logcache = {}]_vars
 \* Only what is flushed is promised, and no promise is taken back while the server is up.
 PromisesHold == [][phase = "up" /\ phase' = "up" => acked' >= acked /\ (acked' > acked => acked' <= flushed)]_vars
-\* An end of recovery that is durable begins a new epoch, after all of the log that it has replayed.
-RecoveryIsRecorded ==
-    [][phase = "replayed" /\ phase' = "up" =>
-         /\ control'.epoch > control.epoch /\ control'.redo = Len(wal) /\ seencontrol' = control'
-         /\ Len(history') = Len(wal) /\ acked' = Len(wal)]_vars
 =============================================================================

@@ -20,7 +20,7 @@ def test_the_page_shows_what_ran_and_the_findings(tmp_path: Path, monkeypatch: p
     first = tomllib.loads(min(Path("tests/findings").glob("*/finding.toml")).read_text())["model"]
     monkeypatch.setattr(texts, "SHOWN", tmp_path)
     (tmp_path / "stem").mkdir()
-    (tmp_path / "stem" / f"{first}.svg").write_text("<svg>drawn</svg>")
+    (tmp_path / "stem" / f"{first}.html").write_text("<p>drawn</p>")
     stem = matrix.stems()[0]
     proved = {"name": f"Pgquern.{stem}.It.stays_in_bounds", "status": "passed", "sentence": "It keeps [n] in bounds."}
     failed = {"name": "it", "status": "failed", "reason": "no end"}
@@ -34,7 +34,7 @@ def test_the_page_shows_what_ran_and_the_findings(tmp_path: Path, monkeypatch: p
     assert lead < found < ran
     for folder in (path.parent for path in Path("tests/findings").glob("*/finding.toml")):
         assert str(folder) in page
-    assert page.count("<svg>drawn</svg>") == 1
+    assert page.count('srcdoc="&lt;p&gt;drawn&lt;/p&gt;"') == 1
     assert f"show --run {first}</code> draws it" not in page
     assert all(f'id="{one}"' in page for one in matrix.stems())
 

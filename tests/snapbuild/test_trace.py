@@ -196,6 +196,23 @@ class Replayed:
     items: dict[str, dict[str, Any]]
 
 
+def of_traces(models: str) -> str:
+    """The bases of models.toml, the runs that follow traces, and the same runs of the altered traces."""
+    head, *tables = re.split(r"^(?=\[)", models, flags=re.MULTILINE)
+    kept = [head]
+    for table in tables:
+        if not table.startswith("[runs."):
+            kept.append(table)
+        elif table.startswith(("[runs.TraceSnapbuild]", "[runs.up_to_15]")):
+            title, *rows = table.splitlines()
+            rows = [row for row in rows if row.startswith("small_")]
+            for name in ALTERATIONS:
+                mine = [row for row in rows if row.startswith(f"small_{name} ")]
+                rows += [re.sub(rf'(small_|"){name}\b', rf"\1{name}_altered", row) for row in mine]
+            kept.append("\n".join([title, *rows, ""]))
+    return "".join(kept)
+
+
 @pytest.fixture(scope="module")
 def replayed(tmp_path_factory: pytest.TempPathFactory) -> Replayed:
     """All through the models' runner, in a copy of spec/ that holds nothing else."""
@@ -211,17 +228,11 @@ def replayed(tmp_path_factory: pytest.TempPathFactory) -> Replayed:
     (top / "build" / "tools" / JAR.name).symlink_to(JAR)
 
     journals = all_traces(stem / "traces")
-    head, *tables = re.split(r"^(?=\[)", (TOP / "spec" / "snapbuild" / "models.toml").read_text(), flags=re.MULTILINE)
-    others = re.compile(r"\[runs?\.(?!TraceSnapbuild_small_)")
-    models = [text for text in tables if not others.match(text)]
     for name, alter in ALTERATIONS.items():
         lines = recordings.load(stem / "traces" / f"{name}{recordings.SUFFIX}")
         alter(lines)
         recordings.save(stem / "traces" / f"{name}_altered{recordings.SUFFIX}", lines)
-        run = next(text for text in tables if text.startswith(f"[run.TraceSnapbuild_small_{name}]"))
-        run = run.replace(f"_{name}]", f"_{name}_altered]")
-        models.append(run.replace(f'Trace = "{name}"', f'Trace = "{name}_altered"'))
-    (stem / "models.toml").write_text(head + "".join(models))
+    (stem / "models.toml").write_text(of_traces((TOP / "spec" / "snapbuild" / "models.toml").read_text()))
     command = [sys.executable, str(TOP / "spec" / "run.py"), "--stem", "snapbuild", "--accept"]
     subprocess.run(command, cwd=top, check=False, capture_output=True)
     (result,) = results.load(top / "build" / "results")

@@ -53,7 +53,7 @@ def finding(folder: Path) -> dict[str, Any]:
         # A paragraph that leads to a table ends without it.
         paragraphs[name] = marked(re.sub(r":$", ".", " ".join(whole.split())))
     # What `pgquern show` has drawn of the model's run.
-    picture = next((Markup(path.read_text()) for path in sorted(SHOWN.glob(f"*/{about['model']}.svg"))), None)
+    picture = next((path.read_text() for path in sorted(SHOWN.glob(f"*/{about['model']}.html"))), None)
     title = marked(text.partition("\n")[0].lstrip("# "))
     return {"title": title, **paragraphs, **about, "folder": folder, "picture": picture}
 

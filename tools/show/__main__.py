@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: PostgreSQL
-"""Draw the counterexample of one run of a model as a sequence diagram: build/show/STEM/RUN.html and .svg.
+"""Draw the counterexample of one run of a model as a sequence diagram: build/show/STEM/RUN.html.
 
 Without a run, list those of the subject. If a pattern matches more than one, only say how to start each by hand. Exits
 with 1 if the run holds, so that there is nothing to draw, and with 2 if it could not begin.
@@ -16,7 +16,7 @@ from pathlib import Path
 import click
 
 from spec.tools import apalache, cfg, counterexample, draw, models, tlc, traces
-from spec.tools.counterexample import NoCounterexample, Picture
+from spec.tools.counterexample import NoCounterexample
 from spec.tools.models import ModelError, Run
 from spec.tools.outcome import ToolMissing
 from tools.common.answer import json_option, print_json
@@ -71,13 +71,12 @@ def main(stem: str | None, pattern: str, build: Path, as_json: bool) -> None:
     except (ModelError, ToolMissing) as error:
         click.echo(f"show: {error}", err=True)
         sys.exit(2)
-    drawn = write(picture, build / "show" / picture.stem)
+    page = draw.html(picture).encode()
+    drawn = written(build / "show" / picture.stem / f"{picture.run}.html", lambda file: file.write(page))
     if as_json:
-        places = [str(path) for path in drawn]
-        print_json({"runs": runs, "counterexample": picture.model_dump(mode="json"), "drawn": places})
-        return
-    for path in drawn:
-        click.echo(f"drawn: {path}")
+        print_json({"runs": runs, "counterexample": picture.model_dump(mode="json"), "drawn": str(drawn)})
+    else:
+        click.echo(f"drawn: {drawn}")
 
 
 def choose(found: Sequence[Run], pattern: str) -> list[Run]:
@@ -88,17 +87,6 @@ def choose(found: Sequence[Run], pattern: str) -> list[Run]:
     near = difflib.get_close_matches(pattern, names, 3, 0.5)
     more = f"did you mean {' or '.join(near)}?" if near else "pgquern show STEM lists those of a subject"
     raise ModelError(f"there is no run '{pattern}'; {more}")
-
-
-def write(picture: Picture, folder: Path) -> list[Path]:
-    """Draw it, as a page and as a picture."""
-    return [
-        text(folder / f"{picture.run}{end}", made(picture)) for end, made in ((".html", draw.html), (".svg", draw.svg))
-    ]
-
-
-def text(path: Path, content: str) -> Path:
-    return written(path, lambda file: file.write(content.encode()))
 
 
 def by_hand(run: Run, build: Path) -> tuple[Path, str]:
