@@ -4,7 +4,7 @@
     A theorem whose hypotheses nothing fulfils says nothing.  The arrays are those of Examples.v. *)
 From Coq Require Import ZArith Lia List Bool Sorted.
 From stdpp Require Import base option list.
-From Pgquern.common Require Import Premises Xid.
+From Pgquern.common Require Import Premises Parts Xid.
 From Pgquern.snapbuild Require Import Memory MemoryFacts Spec Algorithms Examples.
 From Pgquern.snapbuild Require Purge UpstreamFacts GroupsFacts Registers KeepRegisters KeepRegistersFacts Vectors Search Arc SortedFacts PurgeSorted PurgeFull Merge SortBatch Insert KnownAssigned.
 From Pgquern.snapbuild Require QuicksortSorts SideBySideFacts SortAllFacts Catchange Visibility Entry.
@@ -104,13 +104,33 @@ Proof.
   exists (KeepRegisters.compress_zeros xmin), xmin. split; [apply Registers.compress_zeros_packs|].
   exists wrapped, [(true, repeat 16%nat 12); (false, [8%nat])], (laid wrapped). split; [apply laid_array|reflexivity].
 Qed.
-Lemma simd_purges_are_filters_witness : premises_of KeepRegistersFacts.simd_purges_are_filters.
+Lemma simd_purges_are_filters_witness : inner_premises_of KeepRegistersFacts.simd_purges_are_filters.
 Proof.
   exists (KeepRegisters.compress_zeros xmin), wrapped, xmin, (laid wrapped).
-  split; [apply Registers.compress_zeros_packs|apply laid_array].
+  split; [apply Registers.compress_zeros_packs|]. split; [apply laid_array|]. eexists. now left.
 Qed.
-Lemma avx_schedules_are_filters_witness : premises_of Registers.avx_schedules_are_filters.
-Proof. exists wrapped, xmin, (laid wrapped), [(true, repeat 16%nat 12)]. apply laid_array. Qed.
+Lemma avx_schedules_are_filters_witness : inner_premises_of Registers.avx_schedules_are_filters.
+Proof.
+  split; [exists wrapped, xmin, (laid wrapped), (map (pair true) (Registers.avx2_schedule 200))|
+          exists wrapped, xmin, (laid wrapped), (map (pair true) (Registers.avx512_schedule 200))]; (split; [apply laid_array|]).
+  - split; [reflexivity|]. eexists. apply (Registers.compress_zeros_packs xmin).
+  - reflexivity.
+Qed.
+Lemma one_search_is_wrong_witness : inner_premises_of PurgeSorted.one_search_is_wrong.
+Proof.
+  destruct PurgeSorted.one_search_is_wrong as [(l & x & a & a' & S & N & H) (k & y & b & b' & T & M & G)].
+  split; [exists l, x, a, a'|exists k, y, b, b']; repeat split; try apply H; try apply G; auto.
+  - destruct l as [|z l]; [now destruct H as (_ & _ & _ & _ & D)|]. exists z. now left.
+  - destruct k as [|z k]; [now destruct G as (_ & _ & _ & _ & D)|]. exists z. now left.
+Qed.
+Lemma catchange_incomplete_witness : inner_premises_of Catchange.catchange_incomplete.
+Proof.
+  destruct Catchange.catchange_incomplete as (x & l & S & N & X & W & H). destruct l as [|z l]; [now destruct H as (_ & _ & _ & D)|].
+  assert (V : valid x) by (unfold normal, valid, FIRST_NORMAL in *; lia). split; exists x, (z :: l).
+  - split; [exact S|]. split; [auto|]. exists z. now left.
+  - split; [exact S|]. split; [exact N|]. split; [exact X|]. split; [exact H|]. exists z, x. split; [now left|].
+    exact (proj2 (is_normal_spec x V) X).
+Qed.
 
 (* About xmin, where some are kept and some are not. *)
 Lemma some_are_normal n m : Forall normal (firstn n (skipn m wrapped)).
