@@ -81,13 +81,20 @@ Lemma purge_scalar_is_filter_witness : premises_of GroupsFacts.purge_scalar_is_f
 Proof. exact purge_inplace_is_filter_witness. Qed.
 Lemma purge_upstream_is_filter_witness : premises_of UpstreamFacts.purge_upstream_is_filter.
 Proof. exists wrapped, wrapped, xmin, (laid wrapped), (laid wrapped). repeat split; apply laid_array. Qed.
-Lemma append_adds_a_commit_witness : premises_of UpstreamFacts.append_adds_a_commit.
+(* A batch of normal XIDs, and one with a permanent XID. *)
+Ltac by_result T := edestruct T as (n & m & E & _); [..|exists n, m; split; [exact E|reflexivity]]; try apply laid_array; reflexivity.
+Lemma append_adds_a_commit_witness : inner_premises_of UpstreamFacts.append_adds_a_commit.
 Proof.
-  exists wrapped, [5; 6], [0; 0], [7], (laid [5; 6]), (laid (wrapped ++ [0; 0] ++ [7])).
-  split; [apply laid_array|]. split; [reflexivity|apply laid_array].
+  split; [exists wrapped, [5; 6], [0; 0], [7], (laid [5; 6])|exists wrapped, [5; 2], [0; 0], [7], (laid [5; 2])];
+    exists (laid (wrapped ++ [0; 0] ++ [7])); (split; [apply laid_array|]); (split; [reflexivity|]); (split; [apply laid_array|]);
+    by_result UpstreamFacts.append_adds_a_commit.
 Qed.
-Lemma append_few_adds_a_commit_witness : premises_of UpstreamFacts.append_few_adds_a_commit.
-Proof. exact append_adds_a_commit_witness. Qed.
+Lemma append_few_adds_a_commit_witness : inner_premises_of UpstreamFacts.append_few_adds_a_commit.
+Proof.
+  split; [exists wrapped, [5; 6], [0; 0], [7], (laid [5; 6])|exists wrapped, [5; 2], [0; 0], [7], (laid [5; 2])];
+    exists (laid (wrapped ++ [0; 0] ++ [7])); (split; [apply laid_array|]); (split; [reflexivity|]); (split; [apply laid_array|]);
+    by_result UpstreamFacts.append_few_adds_a_commit.
+Qed.
 Lemma snapshot_sorted_copies_witness : premises_of UpstreamFacts.snapshot_sorted_copies.
 Proof.
   exists wrapped, (rev wrapped), (laid wrapped), (laid (rev wrapped)). split; [apply laid_array|].
@@ -253,15 +260,25 @@ Proof.
   exists wrapped, batch, [0; 0; 0; 0], (laid (wrapped ++ [0; 0; 0; 0])), (laid batch). split; [exact wrapped_is_sorted|].
   split; [apply laid_array|]. split; [reflexivity|]. split; [apply laid_array|exact batch_is_not_zero].
 Qed.
-Lemma insert_sorted_is_union_witness : premises_of SideBySideFacts.insert_sorted_is_union.
+Lemma insert_sorted_is_union_witness : inner_premises_of SideBySideFacts.insert_sorted_is_union.
 Proof.
-  exists wrapped, batch, [0; 0; 0; 0], (laid (wrapped ++ [0; 0; 0; 0])), (laid batch). split; [exact wrapped_is_sorted|].
-  split; [apply laid_array|]. split; [reflexivity|apply laid_array].
+  split; [exists wrapped, batch, [0; 0; 0; 0], (laid (wrapped ++ [0; 0; 0; 0])), (laid batch)|
+          exists wrapped, [2], [0], (laid (wrapped ++ [0])), (laid [2])];
+    (split; [exact wrapped_is_sorted|]); (split; [apply laid_array|]); (split; [reflexivity|]); (split; [apply laid_array|]).
+  - destruct (SideBySideFacts.insert_sorted_is_union wrapped batch [0; 0; 0; 0] (laid (wrapped ++ [0; 0; 0; 0])) (laid batch)
+      wrapped_is_sorted (laid_array _) eq_refl (laid_array _)) as (n & m & E & _). exists n, m. split; [exact E|reflexivity].
+  - destruct (SideBySideFacts.insert_sorted_is_union wrapped [2] [0] (laid (wrapped ++ [0])) (laid [2])
+      wrapped_is_sorted (laid_array _) eq_refl (laid_array _)) as (n & m & E & _). exists n, m. split; [exact E|reflexivity].
 Qed.
-Lemma insert_unsorted_is_union_witness : premises_of SortAllFacts.insert_unsorted_is_union.
+Lemma insert_unsorted_is_union_witness : inner_premises_of SortAllFacts.insert_unsorted_is_union.
 Proof.
-  exists (rev wrapped), batch, [0; 0; 0; 0], (laid (rev wrapped ++ [0; 0; 0; 0])), (laid batch). split; [apply laid_array|].
-  split; [reflexivity|apply laid_array].
+  split; [exists (rev wrapped), batch, [0; 0; 0; 0], (laid (rev wrapped ++ [0; 0; 0; 0])), (laid batch)|
+          exists (rev wrapped), [2], [0], (laid (rev wrapped ++ [0])), (laid [2])];
+    (split; [apply laid_array|]); (split; [reflexivity|]); (split; [apply laid_array|]).
+  - destruct (SortAllFacts.insert_unsorted_is_union (rev wrapped) batch [0; 0; 0; 0] (laid (rev wrapped ++ [0; 0; 0; 0])) (laid batch)
+      (laid_array _) eq_refl (laid_array _)) as (n & m & E & _). exists n, m. split; [exact E|reflexivity].
+  - destruct (SortAllFacts.insert_unsorted_is_union (rev wrapped) [2] [0] (laid (rev wrapped ++ [0])) (laid [2])
+      (laid_array _) eq_refl (laid_array _)) as (n & m & E & _). exists n, m. split; [exact E|reflexivity].
 Qed.
 
 Lemma compress_keeps_live_witness : premises_of KnownAssigned.compress_keeps_live.
