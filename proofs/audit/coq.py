@@ -12,7 +12,7 @@ from pathlib import Path
 
 from rich.console import Console
 
-from proofs.audit.sources import PREFIX, Audit, Theorem, file_of, stem_of
+from proofs.audit.sources import PREFIX, WITNESS, Audit, Theorem, file_of, stem_of
 from tools.common.environment import first_line
 
 CLOSED = "Closed under the global context"
@@ -214,8 +214,9 @@ def check_witnesses(
 ) -> None:
     """That the premises of each theorem can be met together: its witness proves that, or there are none.
 
-    What a witness must prove comes from the theorem's own type (Parts.v), and the kernel compares. outer: how the names
-    begin of those that are asked for the premises before the conclusion alone (Premises.v).
+    What a witness must prove comes from the theorem's own type (Parts.v), and the kernel compares. A theorem of
+    Witness.v speaks of values that are there, so it is asked for the premises before its conclusion alone (Premises.v);
+    outer: how the names begin of others that are.
     """
     if not theorems:
         return
@@ -224,7 +225,8 @@ def check_witnesses(
     lines = [asked, *CONTEXT, *modules([*names, *(theorem.witness for theorem in witnessed)])]
     for theorem in theorems:
         by = f"exact @{theorem.witness}" if theorem in witnessed else "always"
-        which = "premises_of" if theorem.qualified.startswith(tuple(outer)) else "inner_premises_of"
+        alone = theorem.module.endswith(f".{WITNESS}") or theorem.qualified.startswith(tuple(outer))
+        which = "premises_of" if alone else "inner_premises_of"
         met = f"let met := {which} @{theorem.qualified} in tryif (assert met by {by}) then idtac else idtac met"
         lines.append(f'Goal True. idtac "== {theorem.qualified}". {met}. idtac "asked". exact I. Qed.')
     blocks = parse_blocks(text := coqc(build, "witnesses", lines))

@@ -5,7 +5,7 @@
     the first normal one, and XIDs wrap around.  The comparison is that of PostgreSQL's TransactionIdPrecedes
     (src/backend/access/transam/transam.c).  An XID is a [Z] here, with [valid] its range. *)
 From Coq Require Import ZArith Lia Bool.
-From Pgquern.common Require Import Premises.
+From Pgquern.common Require Import Premises Parts.
 Local Open Scope Z_scope.
 
 Definition RING : Z := 4294967296.
@@ -221,8 +221,16 @@ Proof.
 Qed.
 Lemma precedes_transitive_witness : premises_of precedes_transitive.
 Proof. eexists. split; [apply within_half_ring_across_the_wrap|]. exists (2 ^ 32 - 1), 3, 4. repeat split; lia || reflexivity. Qed.
-Lemma precedes_strict_total_order_witness : premises_of precedes_strict_total_order.
-Proof. eexists. apply within_half_ring_across_the_wrap. Qed.
+Lemma precedes_strict_total_order_witness : inner_premises_of precedes_strict_total_order.
+Proof.
+  repeat split; eexists; (split; [apply within_half_ring_across_the_wrap|]).
+  - exists 3. lia.
+  - exists 3, 4. repeat split; lia || reflexivity.
+  - exists (2 ^ 32 - 1), 3, 4. repeat split; lia || reflexivity.
+  - exists 3, 4. lia.
+Qed.
+Lemma half_ring_is_sharp_witness : inner_premises_of half_ring_is_sharp.
+Proof. exists 3, 3, (3 + HALF). repeat split; discriminate || reflexivity. Qed.
 Lemma advance_normal_witness : premises_of advance_normal.
 Proof. exists (2 ^ 32 - 1). split; xid. Qed.
 Lemma precedes_advance_witness : premises_of precedes_advance.

@@ -37,9 +37,6 @@ Section Valid.
   Hypothesis page_m : is_page m.
   Hypothesis valid : valid_page m.
 
-  Lemma valid_header : header_ok m.
-  Proof. apply valid. Qed.
-
   Lemma valid_nonneg : nonneg (items m).
   Proof. apply items_nonneg; [exact page_m|apply valid]. Qed.
 

@@ -16,12 +16,6 @@ Proof. unfold maxalign. split; intro; div_lia. Qed.
 Lemma byte_of_range k v : 0 <= byte_of k v < 256.
 Proof. apply Z.mod_pos_bound. reflexivity. Qed.
 
-Lemma bytes16 b0 b1 : 0 <= b0 < 256 -> 0 <= b1 < 256 ->
-  byte_of 0 (b0 + 256 * b1) = b0 /\ byte_of 1 (b0 + 256 * b1) = b1.
-Proof.
-  intros. unfold byte_of. change (256 ^ 0) with 1. change (256 ^ 1) with 256. split; div_lia.
-Qed.
-
 Lemma bytes32 b0 b1 b2 b3 : 0 <= b0 < 256 -> 0 <= b1 < 256 -> 0 <= b2 < 256 -> 0 <= b3 < 256 ->
   let v := b0 + 256 * b1 + 65536 * b2 + 16777216 * b3 in
   byte_of 0 v = b0 /\ byte_of 1 v = b1 /\ byte_of 2 v = b2 /\ byte_of 3 v = b3.

@@ -26,8 +26,6 @@ Definition same (s t : state) : Prop := (forall i, page s i = page t i) /\ (fora
 
 Lemma same_refl s : same s s.
 Proof. split; reflexivity. Qed.
-Lemma same_sym s t : same s t -> same t s.
-Proof. intros [P Q]; split; intro; symmetry; auto. Qed.
 Lemma same_trans s t u : same s t -> same t u -> same s u.
 Proof. intros [P Q] [P' Q']; split; intro; etransitivity; eauto. Qed.
 

@@ -257,9 +257,6 @@ Proof.
     rewrite Z.lor_eq_0_iff in C; tauto.
 Qed.
 
-Lemma mod_zero_bits x : (x mod 65536 =? 0) = negb (existsb (fun t => t) (bits (bytes_of 2 x))).
-Proof. rewrite lane_has_bits. change (span 2) with 65536. now rewrite negb_involutive. Qed.
-
 Lemma any_or xs ys : length xs = 16%nat -> length ys = 16%nat ->
   ScanAvx2.any (ScanAvx2.or (reg2 xs) (reg2 ys)) = ScanAvx2.any (reg2 xs) || ScanAvx2.any (reg2 ys).
 Proof.

@@ -127,8 +127,6 @@ Proof.
 Qed.
 
 (** ** Whether lp_off falls, from where the tuples end *)
-Lemma end_list_length its : forall top, length (ScanAvx512Few.end_list its top) = length its.
-Proof. induction its as [|it r IH]; intros top; cbn [ScanAvx512Few.end_list length]; [|rewrite IH]; reflexivity. Qed.
 
 Lemma falls_from_says ends old its : forall top i above,
   map (fun k => (ends k, old k)) (seq i (length its)) = ScanAvx512Few.end_list its top -> ends (i + length its)%nat = top - total its ->

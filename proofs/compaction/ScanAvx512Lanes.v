@@ -53,9 +53,6 @@ Proof.
     rewrite Z.lor_eq_0_iff in C; tauto.
 Qed.
 
-Lemma map2_map_both {A B C D E} (f : A -> C) (g : B -> D) (h : C -> D -> E) : forall l m, map2 h (map f l) (map g m) = map2 (fun x y => h (f x) (g y)) l m.
-Proof. induction l as [|x l IH]; intros [|y m]; cbn [map map2]; [| | |rewrite IH]; reflexivity. Qed.
-
 (** [first_lanes]. *)
 Lemma first_lanes_are n : 0 <= n -> ScanAvx512.first_lanes n = number_of_bits (map (fun k => Z.of_nat k <? n) (seq 0 32)).
 Proof.

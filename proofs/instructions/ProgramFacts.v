@@ -71,8 +71,6 @@ Ltac by_table :=
 
 Lemma call_set1 x : length x = 4%nat -> call "_mm512_set1_epi32" [x] = Some (spread 16 x).
 Proof. by_table. Qed.
-Lemma call_zero : call "_mm512_setzero_si512" [] = Some (zeros 64).
-Proof. by_table. Qed.
 Lemma call_sub a b : length a = 64%nat -> length b = 64%nat -> call "_mm512_sub_epi32" [a; b] = Some (sub 4 a b).
 Proof. by_table. Qed.
 Lemma call_max a b : length a = 64%nat -> length b = 64%nat ->
@@ -143,10 +141,6 @@ Proof. by_table. Qed.
 Lemma call_shift_7 a : length a = 16%nat -> call "_mm_slli_epi16 7" [a] = Some (shift_left 2 7 a).
 Proof. by_table. Qed.
 Lemma call_signs a : length a = 16%nat -> call "_mm_movemask_epi8" [a] = Some (signs_as_int 1 a).
-Proof. by_table. Qed.
-Lemma call_signs_8 a : length a = 32%nat -> call "_mm256_movemask_ps" [a] = Some (signs_as_int 4 a).
-Proof. by_table. Qed.
-Lemma call_cast a : length a = 32%nat -> call "_mm256_castsi256_ps" [a] = Some a.
 Proof. by_table. Qed.
 Lemma call_count r : length r = 4%nat -> call "__builtin_popcount" [r] = Some (population r).
 Proof. by_table. Qed.

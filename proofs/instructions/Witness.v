@@ -1,9 +1,9 @@
 (* SPDX-License-Identifier: PostgreSQL *)
 (** * Witnesses: registers, masks and memory that fulfil the hypotheses of the theorems *)
 From Coq Require Import ZArith Lia List.
-From Pgquern.common Require Import Premises.
+From Pgquern.common Require Import Premises Parts.
 From Pgquern.instructions Require Import Lanes Memory.
-From Pgquern.instructions Require Facts.
+From Pgquern.instructions Require Facts ProgramFacts.
 Import ListNotations.
 Local Open Scope Z_scope.
 
@@ -39,5 +39,10 @@ Definition there : cells := [Some 1; None; Some 3; Some 4].
 
 Lemma load_touches_its_mask_alone_witness : premises_of Facts.load_touches_its_mask_alone.
 Proof. exists mask, here, there. split; [reflexivity|]. repeat constructor; discriminate. Qed.
-Lemma store_keeps_the_rest_witness : premises_of Facts.store_keeps_the_rest.
-Proof. exists mask, [7; 7; 7; 7], here, [Some 7; Some 2; Some 7; None]. repeat split. Qed.
+Lemma store_keeps_the_rest_witness : inner_premises_of Facts.store_keeps_the_rest.
+Proof.
+  exists mask, [7; 7; 7; 7], here, [Some 7; Some 2; Some 7; None]. repeat split.
+  exists (false, (Some 2, Some 2)). split; [right; now left|reflexivity].
+Qed.
+Lemma loads_and_stores_are_the_tables_witness : inner_premises_of ProgramFacts.loads_and_stores_are_the_tables.
+Proof. split; eexists; now left. Qed.

@@ -3,7 +3,7 @@
 
     A theorem whose hypotheses nothing fulfils says nothing.  The rings are those of Examples.v. *)
 From Coq Require Import ZArith Bool List Lia Sorted.
-From Pgquern.common Require Import Premises.
+From Pgquern.common Require Import Premises Parts.
 From Pgquern.prefetch Require Import Ring RingFacts Schedule ScheduleFacts Filters Prefetcher History Worlds Advised Examples.
 Import ListNotations.
 
@@ -110,10 +110,11 @@ Proof.
   split; [few_reads_run|]. split; [reflexivity|vm_compute; reflexivity].
 Qed.
 (** The block of the relation that record 20 creates is advised for record 60. *)
-Lemma advised_only_what_is_there_witness : premises_of (@advised_only_what_is_there).
+Lemma advised_only_what_is_there_witness : inner_premises_of (@advised_only_what_is_there).
 Proof.
   few. exists (few_reads 7), (later 4), 60%Z, (its_reference 4), (Buffer (Some 8%Z) None), (earlier 4).
-  split; [few_reads_run|vm_compute; reflexivity].
+  split; [few_reads_run|]. split; [vm_compute; reflexivity|]. exists (rel (its_reference 4)), 0%Z, 20%Z.
+  split; [vm_compute; repeat first [left; reflexivity|right]|]. left. split; [reflexivity|vm_compute; discriminate].
 Qed.
 (** Block 0 of relation 10, for records 50 and 10. *)
 Lemma advised_once_within_the_window_witness : premises_of (@advised_once_within_the_window).

@@ -1,7 +1,7 @@
 (* SPDX-License-Identifier: PostgreSQL *)
 (** * Witnesses: locks that can be reached, on which the theorems say something *)
 From Coq Require Import ZArith Bool List Lia.
-From Pgquern.common Require Import Premises.
+From Pgquern.common Require Import Premises Parts.
 From Pgquern.rangelock Require Import Tree Lock Shape TreeFacts LockFacts Balance Told Word WordFacts Examples.
 Import ListNotations.
 Local Open Scope Z_scope.
@@ -94,8 +94,10 @@ Lemma asked_is_granted_iff_it_may_go_witness : premises_of asked_is_granted_iff_
 Proof. exists three, 2, 6, false. apply three_can_be_reached. Qed.
 Lemma tried_is_granted_iff_it_may_go_witness : premises_of tried_is_granted_iff_it_may_go.
 Proof. exact asked_is_granted_iff_it_may_go_witness. Qed.
-Lemma nobody_else_leaves_witness : premises_of nobody_else_leaves.
-Proof. exists three, first, second. split; [apply three_can_be_reached|]. vm_compute. auto. Qed.
+Lemma nobody_else_leaves_witness : inner_premises_of nobody_else_leaves.
+Proof.
+  exists three, second, first. split; [apply three_can_be_reached|]. vm_compute. repeat split; auto; discriminate.
+Qed.
 
 (** ** Balance *)
 

@@ -176,12 +176,6 @@ Proof.
   - rewrite firstn_length, skipn_length. lia.
 Qed.
 
-Lemma array_fun m l1 : forall i l2, array m i l1 -> array m i l2 -> length l1 = length l2 -> l1 = l2.
-Proof.
-  induction l1 as [|x l1 IH]; intros i [|y l2] A1 A2 E; simpl in *; try lia; auto.
-  destruct A1, A2. f_equal; [congruence|]. apply (IH (i + 1)); auto.
-Qed.
-
 Lemma allocate_outside l : forall m i k, k < i -> allocate m i l !! k = m !! k.
 Proof.
   induction l as [|x l IH]; intros m i k K; simpl; [auto|]. rewrite IH by lia. apply lookup_insert_ne. lia.

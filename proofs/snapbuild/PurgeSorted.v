@@ -137,13 +137,6 @@ Proof.
   apply F. apply elem_of_list_In in Y. apply List.filter_In in Y. now apply elem_of_list_In.
 Qed.
 
-(** What survives is normal if all was. *)
-Theorem kept_normal : forall l xmin, Forall normal l -> Forall normal (kept xmin l).
-Proof.
-  intros l xmin N. rewrite Forall_forall in *. intros y Y.
-  apply elem_of_list_In in Y. apply List.filter_In in Y. apply N. now apply elem_of_list_In.
-Qed.
-
 (** With one search the purge is wrong across the wrap: XID 3 follows xmin = 2^32 - 1 and must be kept, but lies before
     it in raw order and is lost; and an XID past the end of the arc, which must go, is kept. *)
 Theorem one_search_is_wrong :

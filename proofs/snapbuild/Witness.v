@@ -4,7 +4,7 @@
     A theorem whose hypotheses nothing fulfils says nothing.  The arrays are those of Examples.v. *)
 From Coq Require Import ZArith Lia List Bool Sorted.
 From stdpp Require Import base option list.
-From Pgquern.common Require Import Premises Xid.
+From Pgquern.common Require Import Premises Parts Xid.
 From Pgquern.snapbuild Require Import Memory MemoryFacts Spec Algorithms Examples.
 From Pgquern.snapbuild Require Purge UpstreamFacts GroupsFacts Registers KeepRegisters KeepRegistersFacts Vectors Search Arc SortedFacts PurgeSorted PurgeFull Merge SortBatch Insert KnownAssigned.
 From Pgquern.snapbuild Require QuicksortSorts SideBySideFacts SortAllFacts Catchange Visibility Entry.
@@ -81,13 +81,20 @@ Lemma purge_scalar_is_filter_witness : premises_of GroupsFacts.purge_scalar_is_f
 Proof. exact purge_inplace_is_filter_witness. Qed.
 Lemma purge_upstream_is_filter_witness : premises_of UpstreamFacts.purge_upstream_is_filter.
 Proof. exists wrapped, wrapped, xmin, (laid wrapped), (laid wrapped). repeat split; apply laid_array. Qed.
-Lemma append_adds_a_commit_witness : premises_of UpstreamFacts.append_adds_a_commit.
+(* A batch of normal XIDs, and one with a permanent XID. *)
+Ltac by_result T := edestruct T as (n & m & E & _); [..|exists n, m; split; [exact E|reflexivity]]; try apply laid_array; reflexivity.
+Lemma append_adds_a_commit_witness : inner_premises_of UpstreamFacts.append_adds_a_commit.
 Proof.
-  exists wrapped, [5; 6], [0; 0], [7], (laid [5; 6]), (laid (wrapped ++ [0; 0] ++ [7])).
-  split; [apply laid_array|]. split; [reflexivity|apply laid_array].
+  split; [exists wrapped, [5; 6], [0; 0], [7], (laid [5; 6])|exists wrapped, [5; 2], [0; 0], [7], (laid [5; 2])];
+    exists (laid (wrapped ++ [0; 0] ++ [7])); (split; [apply laid_array|]); (split; [reflexivity|]); (split; [apply laid_array|]);
+    by_result UpstreamFacts.append_adds_a_commit.
 Qed.
-Lemma append_few_adds_a_commit_witness : premises_of UpstreamFacts.append_few_adds_a_commit.
-Proof. exact append_adds_a_commit_witness. Qed.
+Lemma append_few_adds_a_commit_witness : inner_premises_of UpstreamFacts.append_few_adds_a_commit.
+Proof.
+  split; [exists wrapped, [5; 6], [0; 0], [7], (laid [5; 6])|exists wrapped, [5; 2], [0; 0], [7], (laid [5; 2])];
+    exists (laid (wrapped ++ [0; 0] ++ [7])); (split; [apply laid_array|]); (split; [reflexivity|]); (split; [apply laid_array|]);
+    by_result UpstreamFacts.append_few_adds_a_commit.
+Qed.
 Lemma snapshot_sorted_copies_witness : premises_of UpstreamFacts.snapshot_sorted_copies.
 Proof.
   exists wrapped, (rev wrapped), (laid wrapped), (laid (rev wrapped)). split; [apply laid_array|].
@@ -104,13 +111,33 @@ Proof.
   exists (KeepRegisters.compress_zeros xmin), xmin. split; [apply Registers.compress_zeros_packs|].
   exists wrapped, [(true, repeat 16%nat 12); (false, [8%nat])], (laid wrapped). split; [apply laid_array|reflexivity].
 Qed.
-Lemma simd_purges_are_filters_witness : premises_of KeepRegistersFacts.simd_purges_are_filters.
+Lemma simd_purges_are_filters_witness : inner_premises_of KeepRegistersFacts.simd_purges_are_filters.
 Proof.
   exists (KeepRegisters.compress_zeros xmin), wrapped, xmin, (laid wrapped).
-  split; [apply Registers.compress_zeros_packs|apply laid_array].
+  split; [apply Registers.compress_zeros_packs|]. split; [apply laid_array|]. eexists. now left.
 Qed.
-Lemma avx_schedules_are_filters_witness : premises_of Registers.avx_schedules_are_filters.
-Proof. exists wrapped, xmin, (laid wrapped), [(true, repeat 16%nat 12)]. apply laid_array. Qed.
+Lemma avx_schedules_are_filters_witness : inner_premises_of Registers.avx_schedules_are_filters.
+Proof.
+  split; [exists wrapped, xmin, (laid wrapped), (map (pair true) (Registers.avx2_schedule 200))|
+          exists wrapped, xmin, (laid wrapped), (map (pair true) (Registers.avx512_schedule 200))]; (split; [apply laid_array|]).
+  - split; [reflexivity|]. eexists. apply (Registers.compress_zeros_packs xmin).
+  - reflexivity.
+Qed.
+Lemma one_search_is_wrong_witness : inner_premises_of PurgeSorted.one_search_is_wrong.
+Proof.
+  destruct PurgeSorted.one_search_is_wrong as [(l & x & a & a' & S & N & H) (k & y & b & b' & T & M & G)].
+  split; [exists l, x, a, a'|exists k, y, b, b']; repeat split; try apply H; try apply G; auto.
+  - destruct l as [|z l]; [now destruct H as (_ & _ & _ & _ & D)|]. exists z. now left.
+  - destruct k as [|z k]; [now destruct G as (_ & _ & _ & _ & D)|]. exists z. now left.
+Qed.
+Lemma catchange_incomplete_witness : inner_premises_of Catchange.catchange_incomplete.
+Proof.
+  destruct Catchange.catchange_incomplete as (x & l & S & N & X & W & H). destruct l as [|z l]; [now destruct H as (_ & _ & _ & D)|].
+  assert (V : valid x) by (unfold normal, valid, FIRST_NORMAL in *; lia). split; exists x, (z :: l).
+  - split; [exact S|]. split; [auto|]. exists z. now left.
+  - split; [exact S|]. split; [exact N|]. split; [exact X|]. split; [exact H|]. exists z, x. split; [now left|].
+    exact (proj2 (is_normal_spec x V) X).
+Qed.
 
 (* About xmin, where some are kept and some are not. *)
 Lemma some_are_normal n m : Forall normal (firstn n (skipn m wrapped)).
@@ -233,15 +260,25 @@ Proof.
   exists wrapped, batch, [0; 0; 0; 0], (laid (wrapped ++ [0; 0; 0; 0])), (laid batch). split; [exact wrapped_is_sorted|].
   split; [apply laid_array|]. split; [reflexivity|]. split; [apply laid_array|exact batch_is_not_zero].
 Qed.
-Lemma insert_sorted_is_union_witness : premises_of SideBySideFacts.insert_sorted_is_union.
+Lemma insert_sorted_is_union_witness : inner_premises_of SideBySideFacts.insert_sorted_is_union.
 Proof.
-  exists wrapped, batch, [0; 0; 0; 0], (laid (wrapped ++ [0; 0; 0; 0])), (laid batch). split; [exact wrapped_is_sorted|].
-  split; [apply laid_array|]. split; [reflexivity|apply laid_array].
+  split; [exists wrapped, batch, [0; 0; 0; 0], (laid (wrapped ++ [0; 0; 0; 0])), (laid batch)|
+          exists wrapped, [2], [0], (laid (wrapped ++ [0])), (laid [2])];
+    (split; [exact wrapped_is_sorted|]); (split; [apply laid_array|]); (split; [reflexivity|]); (split; [apply laid_array|]).
+  - destruct (SideBySideFacts.insert_sorted_is_union wrapped batch [0; 0; 0; 0] (laid (wrapped ++ [0; 0; 0; 0])) (laid batch)
+      wrapped_is_sorted (laid_array _) eq_refl (laid_array _)) as (n & m & E & _). exists n, m. split; [exact E|reflexivity].
+  - destruct (SideBySideFacts.insert_sorted_is_union wrapped [2] [0] (laid (wrapped ++ [0])) (laid [2])
+      wrapped_is_sorted (laid_array _) eq_refl (laid_array _)) as (n & m & E & _). exists n, m. split; [exact E|reflexivity].
 Qed.
-Lemma insert_unsorted_is_union_witness : premises_of SortAllFacts.insert_unsorted_is_union.
+Lemma insert_unsorted_is_union_witness : inner_premises_of SortAllFacts.insert_unsorted_is_union.
 Proof.
-  exists (rev wrapped), batch, [0; 0; 0; 0], (laid (rev wrapped ++ [0; 0; 0; 0])), (laid batch). split; [apply laid_array|].
-  split; [reflexivity|apply laid_array].
+  split; [exists (rev wrapped), batch, [0; 0; 0; 0], (laid (rev wrapped ++ [0; 0; 0; 0])), (laid batch)|
+          exists (rev wrapped), [2], [0], (laid (rev wrapped ++ [0])), (laid [2])];
+    (split; [apply laid_array|]); (split; [reflexivity|]); (split; [apply laid_array|]).
+  - destruct (SortAllFacts.insert_unsorted_is_union (rev wrapped) batch [0; 0; 0; 0] (laid (rev wrapped ++ [0; 0; 0; 0])) (laid batch)
+      (laid_array _) eq_refl (laid_array _)) as (n & m & E & _). exists n, m. split; [exact E|reflexivity].
+  - destruct (SortAllFacts.insert_unsorted_is_union (rev wrapped) [2] [0] (laid (rev wrapped ++ [0])) (laid [2])
+      (laid_array _) eq_refl (laid_array _)) as (n & m & E & _). exists n, m. split; [exact E|reflexivity].
 Qed.
 
 Lemma compress_keeps_live_witness : premises_of KnownAssigned.compress_keeps_live.

@@ -121,9 +121,6 @@ Section Programs.
     unfold Holds.mid, Holds.Promise in *. cbn in *. destruct (unsynced (proc s)); exact (conj O (conj F' (conj P G))).
   Qed.
 
-  Lemma in_sync {A} (b : block A) x : In x (may (sync b)) -> x = seen b /\ mine b = true \/ In x (may b).
-  Proof. unfold sync. destruct (mine b); [|now right]. intros [<-|[]]. now left. Qed.
-
   (** The page goes to its place, by its protection. *)
   Lemma place_safe s c h f q rest : mid s c h f -> is_state h (redo_point c) f q ->
     (pr = Images -> heals h (redo_point c) f) ->

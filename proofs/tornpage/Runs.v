@@ -1,5 +1,5 @@
 (* SPDX-License-Identifier: PostgreSQL *)
-(** * Runs that are told from outside: what a test saw of a store, taken for a run of Faults.v if it is one
+(** * Runs that a test observed: what it saw of a store, taken for a run of Faults.v if it is one
 
     A test runs a real store on a device with faults, and tells each step: a call, an operation that works or fails, the end of
     the process, and what can be read after a fault.  [advance] makes the same step in the proof's world.  It refuses what no

@@ -1,5 +1,5 @@
 (* SPDX-License-Identifier: PostgreSQL *)
-(** * What is told from outside, and accepted, is a run; and what a recovery that ends has made of it *)
+(** * An observed run that is accepted is a run; and what a recovery that ends has made of it *)
 From Coq Require Import Arith List Bool Lia.
 From Pgquern.tornpage Require Import RecoveryFacts Faults Replays Holds Programs Calls Survives Runs.
 Import ListNotations.
