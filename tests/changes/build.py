@@ -4,6 +4,7 @@
 import os
 import shutil
 import subprocess
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
@@ -115,8 +116,10 @@ class Workshop:
     """A warning refuses a change, as it does in the ordinary build. Those by hand may leave things unused."""
     built: dict[str, Built] = field(default_factory=dict)
     """By the change's name."""
-    making: Lock = field(default_factory=Lock)
-    """Held while what all changes share is made."""
+    made: set[Path] = field(default_factory=set)
+    """What all changes share, and was made already."""
+    making: defaultdict[Path, Lock] = field(default_factory=lambda: defaultdict(Lock))
+    """Held while one of these is made."""
     controlling: Lock = field(default_factory=Lock)
     """Held while the unchanged sources are linked and run, which several killers ask for at a time."""
 
@@ -173,12 +176,17 @@ class Workshop:
     def original(self, source: str) -> bytes:
         """The object of an unchanged source."""
         target = self.root / "original" / Path(source).with_suffix(".o")
-        with self.making:
-            if not target.exists():
+        command = self.compilers.plain.command(SOURCES / source, SOURCES, target)
+        return self.once(target, [*command, *([] if self.strict else ["-w"])]).read_bytes()
+
+    def once(self, target: Path, command: Sequence[str]) -> Path:
+        """Makes what all changes share. One that is there already may be of older sources."""
+        with self.making[target]:
+            if target not in self.made:
                 target.parent.mkdir(parents=True, exist_ok=True)
-                command = self.compilers.plain.command(SOURCES / source, SOURCES, target)
-                subprocess.run([*command, *([] if self.strict else ["-w"])], check=True)
-        return target.read_bytes()
+                subprocess.run(command, check=True)
+                self.made.add(target)
+        return target
 
     def links(self, folder: Path, made: Mapping[str, Path]) -> bool:
         """Whether the change's binding can be linked; it then lies in the change's folder.

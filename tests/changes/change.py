@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: PostgreSQL
 """What the engine knows of a change, whatever made it, and of one that it has tried."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal, Protocol
+from typing import Literal, Protocol, Self
 
 # refused: the compiler, SANY or Coq takes it for no program. equivalent: it changes nothing, or what another has
 # changed already. Neither counts as tried. killed: something tells. counts only: no property of a model does, but the
@@ -50,6 +50,11 @@ class Tried:
     """Why it was skipped; of a change by hand, which killer does not tell."""
     seconds: float = 0.0
 
+    @classmethod
+    def of(cls, change: Change, by: str, skipped: str = "") -> Self:
+        """What tells it, if anything does, and why what could tell it was not asked."""
+        return cls(change, "killed" if by else "skipped" if skipped else "survived", by, "" if by else skipped)
+
 
 class Killer(Protocol):
     """A command that may tell a change."""
@@ -67,7 +72,7 @@ class Row(Protocol):
     def changes(self) -> Sequence[Change]:
         """All that there are, of the same files the same."""
 
-    def reads(self) -> Iterable[Path]:
+    def reads(self) -> Sequence[str]:
         """Files and folders that decide what becomes of a change: while they stay, it is not tried again."""
 
     def prepare(self, change: Change) -> tuple[Verdict | None, bytes]:

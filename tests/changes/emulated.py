@@ -4,8 +4,7 @@
 import platform
 import shutil
 import subprocess
-import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -56,8 +55,8 @@ class Emulated:
     def changes(self) -> Sequence[Change]:
         return [change for file in sources(self.stem) for change in lines.of_file(file)]
 
-    def reads(self) -> Iterable[Path]:
-        return map(Path, ["csrc", "tests/changes", f"tests/{self.stem}", "tests/cross"])
+    def reads(self) -> Sequence[str]:
+        return ["csrc", "tests/changes", f"tests/{self.stem}", "tests/cross"]
 
     def prepare(self, change: Change) -> tuple[Verdict | None, bytes]:
         if self.lacking():
@@ -99,8 +98,6 @@ class Emulated:
         return next((f"{n:,} inputs" for n, done in zip(INPUTS, found, strict=True) if done.returncode), ""), ""
 
     def attempt(self, change: Change) -> Tried:
-        start = time.monotonic()
         by, skipped = self.tell(change)
         shutil.rmtree(self.workshop.root / change.rank, ignore_errors=True)
-        verdict: Verdict = "killed" if by else "skipped" if skipped else "survived"
-        return Tried(change, verdict, by, skipped, round(time.monotonic() - start, 1))
+        return Tried.of(change, by, skipped)

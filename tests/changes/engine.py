@@ -6,6 +6,7 @@ import hashlib
 import json
 import re
 import shutil
+import time
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -29,7 +30,7 @@ class Cache:
 
     def __init__(self, row: Row, layer: str, settings: str) -> None:
         digest = hashlib.sha256(f"{environment.cpu_level()} {settings}".encode())
-        for path in sorted(files(row.reads())):
+        for path in sorted(files(map(Path, row.reads()))):
             digest.update(f"{path}\0".encode() + path.read_bytes() + b"\0")
         top = ROOT / row.stem / layer / "cache"
         self.folder = top / digest.hexdigest()[:16]
@@ -129,9 +130,12 @@ class Trial:
         return (None, b"") if change.name in self.trusted() else self.row.prepare(change)
 
     def attempt(self, change: Change) -> Tried:
-        """As Row.attempt."""
-        listed = self.trusted().get(change.name)
-        return Tried(change, listed.seen) if listed else self.row.attempt(change)  # type: ignore[arg-type]
+        """As Row.attempt, with the seconds."""
+        if listed := self.trusted().get(change.name):
+            return Tried(change, listed.seen)  # type: ignore[arg-type]
+        start = time.monotonic()
+        tried = self.row.attempt(change)
+        return dataclasses.replace(tried, seconds=round(time.monotonic() - start, 1))
 
     def report(self, tried: Sequence[Tried], seconds: float) -> tuple[list[dict[str, object]], str, bool]:
         """Print what became of them: the items of the result, a line, and whether nothing lives without a reason."""

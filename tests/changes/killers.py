@@ -9,7 +9,6 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from threading import Lock
 
 import click
 import pytest
@@ -49,11 +48,10 @@ class Tests:
     """CPU time of the tests that have run; the short ones come first."""
     limits: dict[str, int] = field(default_factory=lambda: {nodes.OTHERS: CPU_LEAST})
     controls: dict[tuple[str, ...], nodes.Ended] = field(default_factory=dict)
-    controlling: Lock = field(default_factory=Lock)
 
     def control(self, chosen: Sequence[str]) -> nodes.Ended:
         """The unchanged sources must pass these tests."""
-        with self.controlling:
+        with self.workshop.controlling:
             if tuple(chosen) not in self.controls:
                 log = self.workshop.root / f"control-{zlib.crc32(' '.join(chosen).encode()):08x}.log"
                 ended = nodes.run(chosen, UNCHANGED, log, WHOLE_CPU)
@@ -137,11 +135,9 @@ class World:
     def run(self, world: Path, folder: Path, changed: Mapping[str, Path], first: int, n: int) -> int:
         """Links a world with these objects in the place of the sources' own, and runs it: 0 if all is well."""
         program = folder / f"run_{world.stem}"
-        if changed or not program.exists():
-            sources = [world, *sorted(Path("tests/world").glob("*.c"))]
-            harness = [str(self.harness(source)) for source in sources]
-            command = ["gcc", sanitizers.FLAG, *harness, *objects_with(WORLD_OBJECTS, changed), "-pthread"]
-            subprocess.run([*command, "-o", program], check=True)
+        harness = [str(self.harness(source)) for source in [world, *sorted(Path("tests/world").glob("*.c"))]]
+        command = ["gcc", sanitizers.FLAG, *harness, *objects_with(WORLD_OBJECTS, changed), "-pthread"]
+        self.workshop.once(program, [*command, "-o", str(program)])
         return subprocess.run([program, str(first), str(n), "whole"], capture_output=True).returncode
 
     def harness(self, source: Path) -> Path:
@@ -149,11 +145,7 @@ class World:
         target = (self.workshop.root / "world" / source.name).with_suffix(".o")
         compiler = self.workshop.compilers.world
         flags = [flag for flag in compiler.cflags if flag not in ("-include", "tests/world/interpose.h")]
-        with self.workshop.making:
-            if not target.exists():
-                target.parent.mkdir(parents=True, exist_ok=True)
-                subprocess.run(Compiler(flags, {}).command(source, SOURCES, target), check=True)
-        return target
+        return self.workshop.once(target, Compiler(flags, {}).command(source, SOURCES, target))
 
 
 @dataclass

@@ -3,8 +3,7 @@
 
 import shutil
 import subprocess
-import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -37,19 +36,15 @@ class Meanings:
     def changes(self) -> Sequence[Change]:
         found = []
         for file in files():
-            text = (SOURCES / file).read_text()
+            text, path = (SOURCES / file).read_text(), f"proofs/{file}"
             fields = rules.fields_of(blanked(text))
             claimed = [definition.name for definition in definitions(blanked(text))]
             for one in rules.find(file, text, claimed, fields):
-                found.append(
-                    Change(f"proofs/{file}", one.edits, f"proofs/{file} {one.checksum}", one.says, one.checksum)
-                )
+                found.append(Change(path, one.edits, f"{path} {one.checksum}", one.says, one.checksum))
         return found
 
-    def reads(self) -> Iterable[Path]:
-        return map(
-            Path, [f"proofs/{STEM}", f"proofs/{EXTRACT}", f"proofs/{DRIVER}", "tests/instructions", "tests/changes"]
-        )
+    def reads(self) -> Sequence[str]:
+        return [f"proofs/{STEM}", f"proofs/{EXTRACT}", f"proofs/{DRIVER}", "tests/instructions", "tests/changes"]
 
     def folder(self, change: Change) -> Path:
         return ROOT / STEM / "meaning" / change.rank
@@ -62,7 +57,6 @@ class Meanings:
         (folder / "oracle").mkdir()
         shutil.copy(SOURCES / EXTRACT, folder / EXTRACT)
         shutil.copy(SOURCES / DRIVER, folder)
-        (folder / change.file).parent.mkdir(exist_ok=True)
         changed = change.file.removeprefix("proofs/")
         (folder / changed).write_text(change.text())
         listed = files()
@@ -79,16 +73,14 @@ class Meanings:
         return ("equivalent", b"") if same else (None, proved)
 
     def attempt(self, change: Change) -> Tried:
-        start, folder = time.monotonic(), self.folder(change)
+        folder = self.folder(change)
         here, meaning, by = programs.on_cpu(), [str(folder / "program")], ""
         known = [one for name, one in here.items() if one.supported and name in programs.with_meaning()]
         for one in known:
             try:
                 by = by or compare(one, BRIEF, meaning=meaning).difference
             except programs.UnknownError as error:
-                by = str(error)
+                by = str(error).strip()
         lacking = sorted(set(programs.listed().values()) - {one.level for one in known})
         shutil.rmtree(folder)
-        verdict: Verdict = "killed" if by else "skipped" if lacking else "survived"
-        reason = f"this CPU lacks {', '.join(lacking)}" if verdict == "skipped" else ""
-        return Tried(change, verdict, by, reason, round(time.monotonic() - start, 1))
+        return Tried.of(change, by, f"this CPU lacks {', '.join(lacking)}" if lacking else "")

@@ -23,7 +23,8 @@ from hypothesis import Phase, settings
 from tools.common.watch import PATIENCE, asleep_for_ever
 
 CONTEXT = get_context("forkserver")
-HEAVY = ("pytest", "hypothesis.stateful", "_hypothesis_pytestplugin", "numpy", "tests.changes.nodes")
+HEAVY = ["pytest", "hypothesis.stateful", "_hypothesis_pytestplugin", "numpy", "tests.changes.nodes"]
+CONTEXT.set_forkserver_preload(HEAVY)
 CRASHES = {signal.SIGSEGV, signal.SIGBUS, signal.SIGABRT, signal.SIGILL, signal.SIGFPE}
 MISSING = pytest.ExitCode.USAGE_ERROR
 FAILED = "a test failed"
@@ -109,11 +110,6 @@ class Plugin:
             self.outcomes[report.nodeid] = report.outcome
         if report.skipped and isinstance(report.longrepr, tuple):
             self.skipped = report.longrepr[2].removeprefix("Skipped: ")
-
-
-def preload(modules: Sequence[str]) -> None:
-    """Name what the server is to import beside HEAVY, before the first run."""
-    CONTEXT.set_forkserver_preload([*HEAVY, *modules])
 
 
 def child(

@@ -3,9 +3,7 @@
 
 import platform
 import shutil
-import time
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from tests.changes import hand, lines
@@ -54,33 +52,26 @@ def tests_of(stem: str, layer: str) -> list[str]:
     return list(dict.fromkeys([*found, *hand.load(stem).tests]))
 
 
-@dataclass
 class Tested:
     """A stem in one of these layers."""
 
-    stem: str
-    layer: str
-    compilers: Compilers
-    workshop: Workshop = field(init=False)
-    killers: Sequence[Killer] = field(init=False)
-
-    def __post_init__(self) -> None:
-        self.workshop = Workshop(self.stem, self.layer, self.compilers)
-        self.killers = [Tests(self.workshop, tests_of(self.stem, self.layer))]
-        if self.layer == "C":
-            self.killers = [*self.killers, World(self.workshop), Sanitizers(self.workshop)]
+    def __init__(self, stem: str, layer: str, compilers: Compilers) -> None:
+        self.stem, self.layer, self.compilers = stem, layer, compilers
+        self.workshop = Workshop(stem, layer, compilers, strict=layer != "hand")
+        self.killers: list[Killer] = [Tests(self.workshop, tests_of(stem, layer))]
+        if layer == "C":
+            self.killers += [World(self.workshop), Sanitizers(self.workshop)]
 
     def changes(self) -> Sequence[Change]:
         return [change for file in SOURCES[self.layer](self.stem) for change in lines.of_file(file)]
 
-    def reads(self) -> Iterable[Path]:
-        return map(Path, [*READ, f"tests/{self.stem}", f"proofs/oracle/{self.stem}.ml", "build/oracle"])
+    def reads(self) -> Sequence[str]:
+        return [*READ, f"tests/{self.stem}", f"proofs/oracle/{self.stem}.ml", "build/oracle"]
 
     def prepare(self, change: Change) -> tuple[Verdict | None, bytes]:
         return self.workshop.build(change)
 
     def attempt(self, change: Change) -> Tried:
-        start = time.monotonic()
         built = self.workshop.built[change.name]
         by, lacks = "", self.compilers.plain.lacks(change.file)
         same = False
@@ -89,30 +80,21 @@ class Tested:
             lacks = lacks or skipped
             if by or (same := self.workshop.same_by_clang(built)):
                 break
-        verdict: Verdict = "killed" if by else "equivalent" if same else "skipped" if lacks else "survived"
-        if verdict != "survived":
+        tried = Tried(change, "equivalent") if same else Tried.of(change, by, lacks)
+        if tried.verdict != "survived":
             shutil.rmtree(built.folder)
-        reason = lacks if verdict == "skipped" else ""
-        return Tried(change, verdict, by, reason, round(time.monotonic() - start, 1))
+        return tried
 
 
-@dataclass
-class ByHand:
+class ByHand(Tested):
     """What a person thought of, in tests/<stem>/changes.toml: all its killers must tell."""
 
-    stem: str
-    compilers: Compilers
-    workshop: Workshop = field(init=False)
-    tests: dict[str, Tests] = field(default_factory=dict)
-
-    def __post_init__(self) -> None:
-        self.workshop = Workshop(self.stem, "hand", self.compilers, strict=False)
+    def __init__(self, stem: str, compilers: Compilers) -> None:
+        super().__init__(stem, "hand", compilers)
+        self.tests: dict[str, Tests] = {}
 
     def changes(self) -> Sequence[Change]:
         return [entry.change() for entry in hand.load(self.stem).change]
-
-    def reads(self) -> Iterable[Path]:
-        return map(Path, [*READ, f"tests/{self.stem}", f"proofs/oracle/{self.stem}.ml", "build/oracle"])
 
     def killer(self, named: str) -> Killer:
         """What a list calls so."""
@@ -135,16 +117,14 @@ class ByHand:
         return None, code
 
     def attempt(self, change: Change) -> Tried:
-        start = time.monotonic()
-        told, skipped = [], self.compilers.plain.lacks(change.file)
+        told, skipped, quiet = list[str](), self.compilers.plain.lacks(change.file), ""
         for named in change.killers if not skipped else []:
             by, skipped = self.killer(named).tell(change)
-            told.append(by)
             if not by:
+                quiet = f"{named} does not tell it"
                 break
-        verdict: Verdict = "killed" if told and all(told) else "skipped" if skipped else "survived"
-        reason = skipped if verdict == "skipped" else ""
-        if verdict == "survived":
-            reason = f"{change.killers[len(told) - 1]} does not tell it"
+            told.append(by)
         shutil.rmtree(self.workshop.root / change.rank, ignore_errors=True)
-        return Tried(change, verdict, "; ".join(filter(None, told)), reason, round(time.monotonic() - start, 1))
+        if quiet and not skipped:
+            return Tried(change, "survived", "; ".join(told), quiet)
+        return Tried.of(change, "" if quiet else "; ".join(told), skipped)

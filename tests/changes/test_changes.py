@@ -4,7 +4,7 @@
 import signal
 import subprocess
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -168,8 +168,8 @@ class Small:
         names = ["refused", "equivalent", "survived", "killed", "skipped", "killed too", "survived too"]
         return [Change("csrc/small/scalar.c", (), name, name, f"{n}") for n, name in enumerate(names)]
 
-    def reads(self) -> Iterable[Path]:
-        return [Path("csrc")]
+    def reads(self) -> Sequence[str]:
+        return ["csrc"]
 
     def prepare(self, one: Change) -> tuple[Verdict | None, bytes]:
         return (None, b"") if one.name not in ("refused", "equivalent") else (one.name, b"")  # type: ignore[return-value]

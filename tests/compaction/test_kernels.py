@@ -70,6 +70,14 @@ def test_unused_line_pointer_that_looks_in_place() -> None:
         assert_agreement(build(lps, fill=rng.randbytes(BLCKSZ)))
 
 
+@pytest.mark.parametrize("gap", [8, 24, 32, 64, 256])
+def test_runs_that_move_up_by_less_than_their_length(gap: int) -> None:
+    """Who begins at the wrong end overwrites what is still to be read."""
+    for length in (40, 128, 264, 400, 504, 512, 776, 1024):
+        lps = [normal(8192 - (length + gap) * i, length) for i in range(1, 7)]
+        assert_agreement(build(lps, fill=Random(length).randbytes(BLCKSZ)))
+
+
 def test_long_tuples_of_two_lengths_in_slots() -> None:
     """Each in a slot of 264 bytes, which some do not fill: 256 has no bit that 264 lacks."""
     rng = Random(1)

@@ -13,7 +13,7 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 
 PATIENCE = 120.0
-"""Seconds in which a run must use AWAKE seconds of CPU time: fifty processes on a core leave each twice as much."""
+"""Seconds in which a run must use AWAKE seconds of CPU time, or wait for a CPU in half of them."""
 AWAKE = 1.0
 STILL = 10.0
 """Seconds in which one thread at least must have run, or be able to: no test and no program sleeps for as long."""
@@ -26,6 +26,19 @@ def cpu_seconds(pid: int) -> float:
     except OSError:
         return 0.0
     return sum(map(int, fields[11:15])) / os.sysconf("SC_CLK_TCK")
+
+
+def waiting_seconds(pid: int) -> float:
+    """How long the threads that a process and its children have now were kept from a CPU."""
+    found, waiting = 0.0, [str(pid)]
+    try:
+        while waiting:
+            for task in Path("/proc", waiting.pop(), "task").iterdir():
+                found += int((task / "schedstat").read_text().split()[1]) / 1e9
+                waiting += (task / "children").read_text().split()
+    except OSError:  # a thread has ended, or the kernel does not count
+        pass
+    return found
 
 
 def standstill(pid: int) -> dict[str, str] | None:
@@ -50,15 +63,16 @@ def asleep_for_ever(pid: int, report: Connection, patience: float, alarms: int =
 
     alarms: how many threads may wake by a clock of their own, as that of ThreadSanitizer does; they wake no other.
     """
-    used, since, still = cpu_seconds(pid), time.monotonic(), None
+    used, kept, since, still = cpu_seconds(pid), waiting_seconds(pid), time.monotonic(), None
     while not report.poll(min(STILL, patience)):
         before, still = still, standstill(pid)
         if before and still and before.keys() == still.keys() and len(before.items() - still.items()) <= alarms:
             return True
-        if time.monotonic() - since >= patience:
-            since, spent, used = time.monotonic(), used, cpu_seconds(pid)
-            if used - spent < AWAKE:
+        if (passed := time.monotonic() - since) >= patience:
+            spent, waited = cpu_seconds(pid) - used, waiting_seconds(pid) - kept
+            if spent < AWAKE and waited < passed / 2:
                 return True
+            used, kept, since = used + spent, kept + waited, since + passed
     return False
 
 
