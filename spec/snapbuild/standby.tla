@@ -26,9 +26,12 @@
 (* How to break it: let Refuses say r.twice, or KnowsPreparedSubs FALSE    *)
 (* (MCstandby_bug_* fail).                                                 *)
 (*                                                                         *)
-(* Upstream: ProcArrayApplyRecoveryInfo, ProcArrayApplyXidAssignment,      *)
-(* RecordKnownAssignedTransactionIds, ExpireOldKnownAssignedTransactionIds *)
-(* (procarray.c), StandbyRecoverPreparedTransactions (twophase.c), as of 18*)
+(* Upstream: src/backend/storage/ipc/procarray.c,                          *)
+(* ProcArrayApplyRecoveryInfo, ProcArrayApplyXidAssignment,                *)
+(* RecordKnownAssignedTransactionIds, ExpireOldKnownAssignedTransactionIds,*)
+(* GetSnapshotData; src/backend/access/transam/twophase.c,                 *)
+(* StandbyRecoverPreparedTransactions; src/backend/utils/time/snapmgr.c,   *)
+(* XidInMVCCSnapshot. As of 18.                                            *)
 (***************************************************************************)
 EXTENDS Xid, FiniteSets
 

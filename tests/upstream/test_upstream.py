@@ -221,7 +221,7 @@ def test_what_is_listed_is_there(name: str) -> None:
 
 def test_a_kind_of_a_function_that_nobody_follows_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(functions, "load", lambda stem: [])
-    with pytest.raises(Unexpected, match=r"spec/s/upstream\.toml does not list sum"):
+    with pytest.raises(Unexpected, match="no comment of s says that it follows sum"):
         kinds.misfit(kind(["15"]), kind(["15"]).variant[0].function[0], Path())
 
 
