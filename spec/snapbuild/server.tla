@@ -36,13 +36,11 @@
 (* TransactionIdDidCommit.  As of 18.                                      *)
 (*                                                                         *)
 (* A running-xacts record is one step, because with wal_level = logical    *)
-(* ProcArrayLock is held until it is written.  In 19 the condition is a    *)
-(* flag that is switched online (67c20979ce), and LogStandbySnapshot reads *)
-(* it at its start, before the lists are gathered.  Who reads it just      *)
-(* before decoding is enabled writes the record in two steps, and XIDs     *)
-(* that end in between are still in it.  That is a later step than ours    *)
-(* for no one but a builder that begins at that record: not modelled here. *)
-(* When the flag goes on and off is in logicalctl.                         *)
+(* ProcArrayLock is held until it is written.  In 19 (67c20979ce) a flag   *)
+(* stands in the place of wal_level.  It is switched online, and           *)
+(* LogStandbySnapshot reads it before it lists: a record may then list who *)
+(* has ended before it.  logicalctl has the flag and such a record,        *)
+(* MCsnapbuild_bug_67c20979ce what a builder makes of it.                  *)
 (***************************************************************************)
 EXTENDS Xid, FiniteSets
 
