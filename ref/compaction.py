@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: PostgreSQL
 """Heap page compaction: all of PageRepairFragmentation, in both orders.
 
-Upstream: src/backend/storage/page/bufpage.c, PageRepairFragmentation and compactify_tuples, as of PostgreSQL 15.18.
+Upstream: src/backend/storage/page/bufpage.c, PageRepairFragmentation, compactify_tuples. As of PostgreSQL 15.18.
 Item order came with 19c60ad6 (14); before, tuples were sorted by lp_off. Truncation of the line pointers came with 15.
 
 There are two differences from upstream. This module refuses some pages on which upstream reads and writes past the page

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: PostgreSQL
 """The end of a vacuum: pg_database.datfrozenxid and datminmxid follow the oldest values in pg_class.
 
-Upstream: src/backend/commands/vacuum.c (vac_update_datfrozenxid), src/backend/access/transam/transam.c
-(TransactionIdPrecedes) and multixact.c (MultiXactIdPrecedes), as of PostgreSQL 15.18; 13 to 18 compute the same. The
+Upstream: src/backend/commands/vacuum.c, vac_update_datfrozenxid; src/backend/access/transam/transam.c,
+TransactionIdPrecedes; src/backend/access/transam/multixact.c, MultiXactIdPrecedes; src/include/access/multixact.h,
+MultiXactIdPrecedes. As of PostgreSQL 15.18; 13 to 18 compute the same. The
 patched variant is "Check the syscache before updating datfrozenxid" (pgsql-hackers, July 2025).
 
 An XID is an int of a ref.xid.Ring, and so is a MultiXactId: 0 is invalid in both, 1 and 2 are permanent among XIDs

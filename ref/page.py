@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: PostgreSQL
 """A heap page, read from and written to its real bytes: header, line pointers, tuples.
 
-Upstream: src/include/storage/bufpage.h (PageHeaderData), itemid.h (ItemIdData), src/backend/storage/page/bufpage.c
-(PageInit, PageAddItemExtended), as of PostgreSQL 15.18; the layout (version 4) is that of 8.3 to 18. Little-endian,
-blocks of 8192 bytes, tuples aligned to 8. Any other page is refused.
+Upstream: src/include/storage/bufpage.h, PageHeaderData, PageGetMaxOffsetNumber; src/include/storage/itemid.h,
+ItemIdData; src/backend/storage/page/bufpage.c, PageInit, PageAddItemExtended. As of PostgreSQL 15.18; the layout
+(version 4) is that of 8.3 to 18. Little-endian, blocks of 8192 bytes, tuples aligned to 8. Any other page is refused.
 
     0        24           pd_lower     pd_upper              pd_special    8192
     | header | line pointers |   hole   |  tuples, in any order  |  special  |

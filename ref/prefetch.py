@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: PostgreSQL
 """The recovery prefetcher: which blocks are advised to the kernel, and when, while WAL is replayed.
 
-Upstream: src/backend/access/transam/xlogprefetcher.c (lrq_prefetch, lrq_complete_lsn, XLogPrefetcherNextBlock,
-XLogPrefetcherBeginRead, XLogPrefetcherReadRecord, XLogPrefetcherComputeStats) and the decode queue of xlogreader.c
-(XLogReadAhead, XLogNextRecord, XLogReleasePreviousRecord), as of PostgreSQL 15; and debug_io_direct, of 16 and later.
+Upstream: src/backend/access/transam/xlogprefetcher.c, lrq_alloc, lrq_free, lrq_prefetch, lrq_complete_lsn,
+XLogPrefetcherAllocate, XLogPrefetcherNextBlock, XLogPrefetcherBeginRead, XLogPrefetcherReadRecord,
+XLogPrefetcherComputeStats, XLogPrefetcherAddFilter, XLogPrefetcherCompleteFilters, XLogPrefetcherIsFiltered;
+src/backend/access/transam/xlogreader.c, XLogReadAhead, XLogNextRecord, XLogReleasePreviousRecord. As of PostgreSQL
+15; and debug_io_direct, of 16 and later.
 
 Three parts, from the inside out: `Ring` limits what is in flight, `Filters` say which blocks do not exist yet, and
 `Prefetcher` walks along the WAL with them. The WAL and the storage are given: `Wal` and `Storage` say what is asked of

@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: PostgreSQL
 """The snapshot builder of logical decoding, and its arrays of XIDs.
 
-Upstream: src/backend/replication/logical/snapbuild.c (SnapBuildAddCommittedTxn, SnapBuildPurgeOlderTxn,
-SnapBuildBuildSnapshot, SnapBuildCommitTxn, SnapBuildProcessRunningXacts, SnapBuildFindSnapshot),
-src/backend/access/heap/heapam_visibility.c (HeapTupleSatisfiesHistoricMVCC) and src/backend/storage/ipc/procarray.c
-(KnownAssignedXids*), as of PostgreSQL 18.
+Upstream: src/backend/replication/logical/snapbuild.c, SnapBuildAddCommittedTxn, SnapBuildPurgeOlderTxn,
+SnapBuildPurgeCommittedTxn, SnapBuildBuildSnapshot, SnapBuildCommitTxn, SnapBuildProcessRunningXacts,
+SnapBuildFindSnapshot, SnapBuildSerialize, SnapBuildRestore; src/backend/access/heap/heapam_visibility.c,
+HeapTupleSatisfiesHistoricMVCC; src/backend/storage/ipc/procarray.c, KnownAssignedXidsAdd, KnownAssignedXidsCompress,
+KnownAssignedXidsSearch, KnownAssignedXidExists, KnownAssignedXidsRemove, KnownAssignedXidsRemoveTree,
+KnownAssignedXidsRemovePreceding, KnownAssignedXidsGetAndSetXmin, KnownAssignedXidsGetOldestXmin. As of PostgreSQL 18.
 
 First come the operations on arrays, one line each: the kernels must give the same results. Then comes the builder that
 uses them, then KnownAssignedXids. An XID is an int of a ref.xid.Ring. A FullTransactionId is an int without bound. Time

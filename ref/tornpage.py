@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: PostgreSQL
 """Torn pages: page checksums, and three ways to survive a crash that leaves any subset of a page's sectors.
 
-Upstream: src/include/storage/checksum_impl.h (pg_checksum_page) and src/backend/storage/page/bufpage.c
-(PageIsVerified), as of PostgreSQL 13 to 18. The store's rules are those of full_page_writes
+Upstream: src/include/storage/checksum_impl.h, pg_checksum_page; src/backend/storage/page/bufpage.c, PageIsVerified,
+PageIsVerifiedExtended. As of PostgreSQL 13 to 18. The store's rules are those of full_page_writes
 (src/backend/access/transam: xloginsert.c, xlogrecovery.c), and of InnoDB's doublewrite buffer; its files are its own.
 """
 

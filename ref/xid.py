@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: PostgreSQL
 """Transaction IDs: points on a ring, and three permanent ones outside it.
 
-Upstream: src/include/access/transam.h, src/backend/access/transam/transam.c (TransactionIdPrecedes and its three
-sisters) and src/backend/utils/adt/xid.c (xidComparator), as of PostgreSQL 15.18; widen() is
-FullTransactionIdFromAllowableAt of 18.
+Upstream: src/backend/access/transam/transam.c, TransactionIdPrecedes; src/include/access/transam.h,
+TransactionIdPrecedes, NormalTransactionIdPrecedes, FullTransactionIdFromAllowableAt,
+FullTransactionIdFromEpochAndXid; src/backend/utils/adt/xid.c, xidComparator. The first with its three sisters. As of
+PostgreSQL 15.18; widen() is FullTransactionIdFromAllowableAt of 18.
 
 An XID is an int in [0, ring.size). PostgreSQL's ring has 2^32 points. A smaller ring obeys the same laws, and a test
 can go through all of it. A FullTransactionId is an int, epoch * ring.size + xid; it does not wrap.

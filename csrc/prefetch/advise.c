@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: PostgreSQL */
-/* Upstream's way: PrefetchSharedBuffer advises the block to the kernel (FilePrefetch), and replay preads it. */
+/*
+ * Upstream's way: the block is advised to the kernel, and replay preads it.
+ *
+ * Upstream: src/backend/storage/buffer/bufmgr.c, PrefetchSharedBuffer; src/backend/storage/file/fd.c, FilePrefetch.
+ */
 #include "prefetch/engine.h"
 
 static void advise(engine *e, uint32_t access)

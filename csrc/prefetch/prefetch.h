@@ -2,8 +2,8 @@
 /*
  * The recovery prefetcher: which blocks are advised to the kernel, and when, while WAL is replayed.
  *
- * Upstream: src/backend/access/transam/xlogprefetcher.c and the decode queue of xlogreader.c, as of PostgreSQL 15, and what
- * debug_io_direct changes in 16. The definition is ref/prefetch.py, and this does the same, question by question.
+ * Upstream: src/backend/access/transam/xlogprefetcher.c, XLogPrefetcherAllocate, XLogPrefetcherReadRecord. And the
+ * decode queue of xlogreader.c, as of PostgreSQL 15, and what debug_io_direct changes in 16. The definition is ref/prefetch.py, and this does the same, question by question.
  *
  * LSNs are byte positions in the WAL. In the comments below the codes CONCURRENCY, SPACE, RECORD, FILTERS and GONE are
  * short for PGQ_PREFETCH_<name>.

@@ -3,8 +3,9 @@
  * The filters in upstream's own structures, as a baseline: a hash table of chains that grows by a bucket at a time, and a
  * doubly linked list of its entries, the newest first.
  *
- * Upstream: XLogPrefetcherAddFilter, XLogPrefetcherCompleteFilters and XLogPrefetcherIsFiltered (xlogprefetcher.c of
- * PostgreSQL 15), hash_search and expand_table (dynahash.c), hash_bytes (hashfn.c, after Bob Jenkins), and ilist.h.
+ * Upstream: src/backend/access/transam/xlogprefetcher.c, XLogPrefetcherAddFilter, XLogPrefetcherCompleteFilters,
+ * XLogPrefetcherIsFiltered; src/backend/utils/hash/dynahash.c, hash_create, hash_search, expand_table;
+ * src/common/hashfn.c, hash_bytes. As of PostgreSQL 15; hash_bytes is after Bob Jenkins. And ilist.h.
  * Written anew from what they do. It differs in that memory comes from malloc, and that a table which cannot grow its
  * directory any more goes on with longer chains.
  */

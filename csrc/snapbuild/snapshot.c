@@ -19,7 +19,7 @@ static pgq_code copy(const pgq_snapbuild_committed *committed, uint32_t xip[], s
     return code;
 }
 
-/* Upstream: copy and sort, every time. */
+/* As upstream: copy and sort, every time. */
 pgq_status pgq_snapbuild_snapshot_upstream(const pgq_snapbuild_committed *committed, uint32_t xip[],
                                            size_t xip_space)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: PostgreSQL */
 /*
  * XIDs on their ring, and the parts that the kernels share.
- * Upstream: src/include/access/transam.h, src/backend/access/transam/transam.c.
+ * Upstream: src/include/access/transam.h, TransactionIdPrecedes, NormalTransactionIdPrecedes.
  */
 #ifndef PGQUERN_SNAPBUILD_XID_H
 #define PGQUERN_SNAPBUILD_XID_H

@@ -204,8 +204,8 @@ void pgq_tiercache_close(pgq_tiercache *cache);
  *   others leave, does not make it fail: it stays, and the next fsync gives the error.
  * - Its cost in hits: what a cache of `frames` fewer frames loses. With LRU this is so for each reference that is not read ahead: such a
  *   cache has no page that this one lacks. With the other policies it was so within half a point of hits, on six traces.
- * - PostgreSQL's background writer does it otherwise: BgBufferSync (src/backend/storage/buffer/bufmgr.c) writes dirty buffers ahead, as
- *   many as were needed of late, bgwriter_lru_maxpages a round at most, and lets all pages stay.
+ * - PostgreSQL's background writer does it otherwise: it writes dirty buffers ahead, as many as were needed of late,
+ *   bgwriter_lru_maxpages a round at most, and lets all pages stay. Upstream: src/backend/storage/buffer/bufmgr.c, BgBufferSync.
  *
  * No lock that other reads or writes need is held while a file is read, written or synced. A read of a page that is in memory takes
  * none: the policy hears of it later, before it is asked next. A write to that page waits until it is copied, and so does a call that

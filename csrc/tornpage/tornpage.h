@@ -24,7 +24,8 @@ extern "C" {
  * otherwise PGQ_TORNPAGE_BLOCK_NUMBER. PGQ_NULL if count > 0 and a pointer is NULL. A refusal has index 0 and writes
  * nothing. With count 0 nothing is read or written.
  *
- * Upstream: src/include/storage/checksum_impl.h, pg_checksum_block and pg_checksum_page, PostgreSQL 9.3 to 18.
+ * Upstream: src/include/storage/checksum_impl.h, pg_checksum_block, pg_checksum_page, CHECKSUM_COMP;
+ * src/include/storage/checksum_block_internal.h, pg_checksum_block, CHECKSUM_COMP. PostgreSQL 9.3 to 18.
  */
 typedef pgq_status (*pgq_tornpage_checksum_fn)(const void *pages, size_t count, size_t block_size,
                                                uint32_t first_block, uint16_t checksums[]);
@@ -58,7 +59,8 @@ typedef enum pgq_tornpage_verdict {
  * index is 1 + the number of the first wrong page (2^32 - 1 pages at most, so that it fits). With verdicts NULL the check ends at
  * the first wrong page. Refused as the checksum is, and with PGQ_VARIANT; verdicts then stay as they were.
  *
- * Upstream: src/backend/storage/page/bufpage.c, PageIsVerified (13: without Extended), with checksums enabled.
+ * Upstream: src/backend/storage/page/bufpage.c, PageIsVerified, PageIsVerifiedExtended. With checksums enabled; 13
+ * has the first.
  */
 pgq_status pgq_tornpage_check(const void *pages, size_t count, size_t block_size, uint32_t first_block,
                               uint8_t verdicts[]);

@@ -3,8 +3,10 @@
 
     An algorithm is one way to move the tuples after the checks, operation by operation.  PG13 and PG14 are the files of those
     names in csrc/compaction/.  Each of ours is what one function there does; a kernel (scalar, avx2, avx512, neon) chooses among
-    several for each page, and proofs/README.md says which function is which algorithm.  Upstream: compactify_tuples and
-    PageRepairFragmentation in src/backend/storage/page/bufpage.c, before and after 19c60ad6. *)
+    several for each page, and proofs/README.md says which function is which algorithm.
+
+    Upstream: src/backend/storage/page/bufpage.c, compactify_tuples, PageRepairFragmentation, itemoffcompare.  Before and
+    after 19c60ad6. *)
 From Coq Require Import ZArith List Bool.
 From Pgquern.compaction Require Import Page Memory.
 Import ListNotations.

@@ -1,7 +1,7 @@
 (* SPDX-License-Identifier: PostgreSQL *)
 (** * The heap page: 8192 bytes, decoded as PostgreSQL decodes them
 
-    Upstream: src/include/storage/bufpage.h (PageHeaderData), itemid.h (ItemIdData), 15.18, on a little-endian machine
+    Upstream: src/include/storage/bufpage.h, PageHeaderData; src/include/storage/itemid.h, ItemIdData. As of 15.18, on a little-endian machine
     with MAXIMUM_ALIGNOF 8.  Offsets and lengths are bytes; line pointers are numbered from 1. *)
 From Coq Require Import ZArith List Bool.
 Import ListNotations.

@@ -1,7 +1,7 @@
 (* SPDX-License-Identifier: PostgreSQL *)
 (** * What vac_update_datfrozenxid computes, said with lists
 
-    Upstream: src/backend/commands/vacuum.c.  An id is an XID or a MultiXactId, a [Z] with [valid] its range.  0 is invalid
+    Upstream: src/backend/commands/vacuum.c, vac_update_datfrozenxid.  An id is an XID or a MultiXactId, a [Z] with [valid] its range.  0 is invalid
     in both sorts.  Places count from 1. *)
 From Coq Require Import ZArith List Bool.
 From Pgquern.common Require Import Xid.

@@ -22,7 +22,7 @@ Fixpoint map2 (f : Z -> Z -> Z) (a b : list Z) : list Z :=
 
 Definition fold_xor (l : list Z) : Z := fold_right Z.lxor 0 l.
 
-(** Upstream: row by row over all columns, two rows of zeroes, and the xor of all sums. *)
+(** As upstream: row by row over all columns, two rows of zeroes, and the xor of all sums. *)
 Definition zeroes (bases : list Z) : list Z := map (fun _ => 0) bases.
 Definition block_sum (bases : list Z) (rows : list (list Z)) : Z :=
   fold_xor (fold_left (map2 mix) (rows ++ [zeroes bases; zeroes bases]) bases).

@@ -168,6 +168,29 @@ EndsAsScan(p) ==
     /\ Goto(p, "pruned")
     /\ UNCHANGED <<pins, shared, waiting, page, plan, reading>>
 
+\* As 19 does it (5310fac6e0, c75ebc657f): while the header is locked, to count pins and to set the flag, others can unpin;
+\* they can neither pin the page nor wake its waiter.
+HeaderLocked == \E c \in Cleaners : pc[c] \in {"counted", "looking_again"}
+CountInSteps(c, after) ==
+    /\ c \in Cleaners
+    /\ CASE pc[c] = "counting" ->
+              IF MayCompact(c) THEN BeginCompaction(c) /\ UNCHANGED <<exclusive, waiter, cells, upper>>
+              ELSE /\ IF waiter = None THEN Goto(c, "counted") /\ UNCHANGED exclusive
+                      ELSE Goto(c, "error") /\ exclusive' = None
+                   /\ UNCHANGED <<waiter, page, plan>>
+         [] pc[c] = "counted" -> waiter' = c /\ Goto(c, after) /\ UNCHANGED <<exclusive, page, plan>>
+         [] pc[c] = "looking_again" ->
+              IF RefCount = 1 THEN waiter' = None /\ BeginCompaction(c) /\ UNCHANGED <<exclusive, cells, upper>>
+              ELSE Goto(c, "flagged") /\ UNCHANGED <<exclusive, waiter, page, plan>>
+         [] OTHER -> FALSE
+    /\ UNCHANGED <<pins, shared, signals, conflicts, reading>>
+\* Before 8d85cb889a it was not counted again; since then it is.
+CountOnce(c)  == CountInSteps(c, "flagged")
+CountTwice(c) == CountInSteps(c, "looking_again")
+HeaderSpec ==
+    /\ Init /\ PrimaryFairness
+    /\ [][Next /\ (HeaderLocked => pins' \subseteq pins /\ \A p \in Processes : pc[p] = "unpinned" => pc'[p] = "unpinned")]_vars
+
 \* Denials of states that must be reachable.
 NeverRefusedByAPin ==
     ~\E b, r \in Backends : pc[b] = "refused" /\ pc[r] = "reading" /\ pins = {b, r} /\ IsFree

@@ -15,8 +15,9 @@
 (* How to break it: zero a page before it is locked (PinToRestore): a query*)
 (* finds it empty (MCimage_bug_81c45081 fails on RowsAreFound).            *)
 (*                                                                         *)
-(* Upstream: XLogReadBufferForRedoExtended (xlogutils.c), ReadBuffer_common*)
-(* with RBM_ZERO_AND_LOCK (bufmgr.c), as of 15.                            *)
+(* Upstream: src/backend/access/transam/xlogutils.c,                       *)
+(* XLogReadBufferForRedoExtended; src/backend/storage/buffer/bufmgr.c,     *)
+(* ReadBuffer_common. With RBM_ZERO_AND_LOCK, as of 15.                    *)
 (***************************************************************************)
 EXTENDS Integers
 

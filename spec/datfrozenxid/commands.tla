@@ -4,6 +4,8 @@
 (* Commands that move tables and databases beside a vacuum: CREATE TABLE   *)
 (* and DROP TABLE; one ALTER DATABASE; one CREATE DATABASE.  Each commits, *)
 (* and sends its messages only then.                                       *)
+(*                                                                         *)
+(* Upstream: src/backend/commands/dbcommands.c, createdb, get_db_info.     *)
 (***************************************************************************)
 EXTENDS crash
 

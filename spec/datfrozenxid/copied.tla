@@ -25,6 +25,11 @@
 (*                                                                         *)
 (* How to break it: MCcopied replaces Removable, SegmentPrecedes, Raised,  *)
 (* ToScan, Waits and NextMulti; models.toml says what then fails.          *)
+(*                                                                         *)
+(* Upstream: src/backend/commands/vacuum.c, vac_truncate_clog;             *)
+(* src/backend/commands/dbcommands.c, createdb, get_db_info;               *)
+(* src/backend/access/transam/multixact.c, TruncateMultiXact,              *)
+(* SetMultiXactIdLimit, MultiXactOffsetPagePrecedes.                       *)
 (***************************************************************************)
 EXTENDS Xid
 

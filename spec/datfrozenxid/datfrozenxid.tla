@@ -51,6 +51,17 @@
 (*                                                                         *)
 (* How to break it: MCmutants has a definition for each step that can be   *)
 (* left out; models.toml says what then fails.                             *)
+(*                                                                         *)
+(* Upstream: src/backend/commands/vacuum.c, vac_update_datfrozenxid,       *)
+(* vac_truncate_clog; src/backend/access/heap/heapam.c,                    *)
+(* heap_inplace_update, heap_inplace_update_and_unlock;                    *)
+(* src/backend/access/index/genam.c, systable_inplace_update_begin;        *)
+(* src/backend/access/transam/varsup.c, SetTransactionIdLimit,             *)
+(* ForceTransactionIdLimitUpdate; src/backend/storage/ipc/procarray.c,     *)
+(* GetOldestNonRemovableTransactionId; src/backend/storage/lmgr/lmgr.c,    *)
+(* LockDatabaseFrozenIds; src/include/access/transam.h,                    *)
+(* ReadNextTransactionId; src/backend/access/transam/clog.c, TruncateCLOG; *)
+(* src/backend/postmaster/autovacuum.c, do_autovacuum.                     *)
 (***************************************************************************)
 EXTENDS relfrozenxid, commands, types
 

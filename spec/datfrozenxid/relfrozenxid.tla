@@ -3,6 +3,10 @@
 (***************************************************************************)
 (* A vacuum of a table, up to its relfrozenxid: it freezes all below the   *)
 (* horizon, logs the new relfrozenxid, and shows it, in place.             *)
+(*                                                                         *)
+(* Upstream: src/backend/commands/vacuum.c, vac_update_relstats;           *)
+(* src/backend/access/heap/heapam.c, heap_inplace_update,                  *)
+(* heap_inplace_update_and_unlock.                                         *)
 (***************************************************************************)
 EXTENDS crash
 

@@ -60,6 +60,15 @@ NewCidPassedOver(r) ==
 (* The snapshots of who reads *)
 ReadersExact == ~creating => CachedSnapshotExact /\ NextSnapshotExact
 
+\* 19 may let ProcArrayLock go before it writes the record (logicalctl: Holds): the last transaction that got an XID is
+\* listed, and has ended since.  XidGenLock is held, so nobody gets an XID meanwhile.
+LastEnded == {x \in Xacts : x = nextXid - 1 /\ Finished(x)}
+LogsLate ==
+    /\ \E late \in {{}, LastEnded} :
+           wal' = Append(wal, [type |-> "running", oldest |-> Min({x \in Xacts : ~Finished(x)} \cup late \cup {nextXid}),
+                               next |-> nextXid])
+    /\ UNCHANGED <<nextXid, top, status, changed>>
+
 -----------------------------------------------------------------------------
 (* As upstream does it, where the model departs on purpose. *)
 \* Each change of the catalog is recorded, not only a transaction's first one.

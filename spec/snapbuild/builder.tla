@@ -10,7 +10,15 @@
 (* not show it.  The invariants of snapbuild must show it: see its         *)
 (* RestartFileKept, RestartsBeforeChanges, ForgetsEnded.                   *)
 (*                                                                         *)
-(* Upstream: src/backend/replication/logical/snapbuild.c, decode.c.        *)
+(* Upstream: src/backend/replication/logical/snapbuild.c,                  *)
+(* SnapBuildCommitTxn, SnapBuildProcessRunningXacts, SnapBuildFindSnapshot,*)
+(* SnapBuildProcessChange, SnapBuildProcessNewCid, SnapBuildSerialize,     *)
+(* SnapBuildRestore, SnapBuildXidHasCatalogChanges,                        *)
+(* SnapBuildInitialSnapshot, SnapBuildBuildSnapshot,                       *)
+(* SnapBuildDistributeNewCatalogSnapshot,                                  *)
+(* SnapBuildDistributeSnapshotAndInval, CheckPointSnapBuild;               *)
+(* src/backend/replication/logical/reorderbuffer.c,                        *)
+(* ReorderBufferGetOldestTXN.                                              *)
 (***************************************************************************)
 EXTENDS server
 

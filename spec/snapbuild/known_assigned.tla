@@ -31,8 +31,11 @@
 (* that holds a stale tail and head, and it misses a running transaction   *)
 (* (MCknown_assigned_mutant_stale_search fails on FindsRunning).           *)
 (*                                                                         *)
-(* Upstream: KnownAssignedXidsAdd, ...Search, ...Remove, ...RemovePreceding*)
-(* ...Compress, ...GetAndSetXmin (procarray.c), as of 18.                  *)
+(* Upstream: src/backend/storage/ipc/procarray.c, KnownAssignedXidsAdd,    *)
+(* KnownAssignedXidsSearch, KnownAssignedXidsRemove,                       *)
+(* KnownAssignedXidsRemoveTree, KnownAssignedXidsRemovePreceding,          *)
+(* KnownAssignedXidsCompress, KnownAssignedXidsGet,                        *)
+(* KnownAssignedXidsGetAndSetXmin. As of 18.                               *)
 (***************************************************************************)
 EXTENDS Xid, FiniteSets
 

@@ -22,9 +22,11 @@
 (* How to break it: let OldestXmin be the record's oldest XID, or          *)
 (* ProposeRestart take an older position (MCslot_bug_* fail).              *)
 (*                                                                         *)
-(* Upstream: SnapBuildProcessRunningXacts (snapbuild.c),                   *)
+(* Upstream: src/backend/replication/logical/snapbuild.c,                  *)
+(* SnapBuildProcessRunningXacts; src/backend/replication/logical/logical.c,*)
 (* LogicalIncreaseXminForSlot, LogicalIncreaseRestartDecodingForSlot,      *)
-(* LogicalConfirmReceivedLocation (logical.c), as of 18.                   *)
+(* LogicalConfirmReceivedLocation; src/backend/replication/slotfuncs.c,    *)
+(* pg_replication_slot_advance. As of 18.                                  *)
 (***************************************************************************)
 EXTENDS Integers, Sequences, FiniteSets
 

@@ -56,6 +56,43 @@ FindsNoOther BROKEN r \in Readers if Done(r, "search") /\ reader[r].got # {} /\ 
 ScansRunning BROKEN r \in Readers if Done(r, "scan") | Reader {r} lists {reader[r].got}; these ran all the time: {{XidOf(x) : x \in reader[r].seen}}
 ScansNoOther BROKEN r \in Readers if Done(r, "scan") | Reader {r} lists {reader[r].got}; these run: {{XidOf(x) : x \in running}}
 
+module logicalctl
+INNER told, late, waits, reserved, old, toggles, pc
+Begin SMALL w \in Writers | transaction {w} | gets an XID
+Write STEP w \in Writers | transaction {w} -> WAL | writes a change without what decoding needs
+End SMALL w \in Writers | transaction {w} | ends
+Absorb SMALL p \in Procs | {p} | takes note of the barrier
+SnapReads STEP | background writer | asks whether ProcArrayLock must be held until a running-xacts record is written: {snap'.holds}
+SnapLists STEP | background writer | lists the running transactions: {snap'.lists}
+SnapWrites STEP | background writer -> WAL | writes the record: {snap.lists} run. These run now: {xid}
+Check STEP c \in Creators | creator {c} | is to create a slot, and finds that it may
+Create STEP c \in Creators | creator {c} -> slot | creates the slot: from now on others see it
+EnsureInRecovery STEP c \in Creators | creator {c} | looks again, in recovery: decoding is {IF enabled THEN "on" ELSE "off"}
+StartEnabling STEP c \in Creators if enabled | creator {c} | finds decoding on
+StartEnabling STEP c \in Creators | creator {c} | sets the first flag, and waits until all have taken note
+FinishEnabling STEP c \in Creators | creator {c} -> WAL | sets the second flag: decoding is on
+AbortEnabling STEP c \in Creators | creator {c} | is interrupted
+Reserve STEP c \in Creators | creator {c} -> slot | reserves the WAL: the slot has a start
+Finish STEP c \in Creators | creator {c} | has built a snapshot, or met a record on which it gives up
+Interrupt STEP c \in Creators | startup process -> creator {c} | interrupts it: its slot is to be invalidated
+Drop STEP c \in Creators | creator {c} -> slot | drops the slot
+Request SMALL c \in Creators | creator {c} -> checkpointer | asks it to look whether decoding may go off
+SeeRequest SMALL | checkpointer | sees that it is asked
+Disable STEP if enabled' # enabled | checkpointer -> WAL | finds no slot, and clears both flags: decoding is off
+Disable STEP | checkpointer | looks for slots. The first flag is {IF info' THEN "on" ELSE "off"}
+Replay STEP | startup process -> WAL | replays a record: decoding is {IF enabled' THEN "on" ELSE "off"}
+Invalidate STEP | startup process -> slot | invalidates all slots
+EndRecovery STEP | startup process -> WAL | ends recovery: decoding is {IF enabled' THEN "on" ELSE "off"}
+AcceptWrites STEP | startup process | lets others write
+Decodable BROKEN c \in Creators if Usable(c) /\ spoilt[c] \cap {"status", "plain"} # {} | Behind the start of the slot of {c} lies {IF "status" \in
+    spoilt[c] THEN "a record of a switch, on which decoding fails for good" ELSE "a change that cannot be decoded"}
+RecordsAreTrue BROKEN c \in Creators if Usable(c) /\ "stale" \in spoilt[c] | Behind the start of the slot of {c} a running-xacts record lists a
+    transaction that had ended before it
+SlotsAreOn BROKEN c \in Creators if Usable(c) | There is a slot of {c}, and decoding is {IF enabled THEN "on" ELSE "off"}
+EnabledWrites BROKEN | Decoding is on, and new transactions do not write what it needs
+CreatedAtOnce BROKEN c \in Creators if pc[c] = "reserved" | The creation of the slot of {c} meets a record of a switch, and fails
+MinimalIsOff BROKEN | The server runs with wal_level = minimal, and decoding is {IF enabled THEN "on" ELSE "off"}
+
 module server
 INNER top, status, changed, wal
 Begin STEP | transaction {nextXid} | begins, and gets XID {nextXid}{IF XidOf(nextXid) = nextXid THEN "" ELSE " (on the ring: " \o

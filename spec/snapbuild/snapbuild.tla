@@ -98,7 +98,11 @@
 (*     no harm, as a snapshot is exported at once when CONSISTENT is       *)
 (*     reached (FullSnapshotAtOnce).                                       *)
 (*                                                                         *)
-(* Upstream: src/backend/replication/logical/snapbuild.c, decode.c.        *)
+(* Upstream: src/backend/replication/logical/snapbuild.c,                  *)
+(* SnapBuildCommitTxn, SnapBuildProcessRunningXacts;                       *)
+(* src/backend/replication/logical/decode.c, heap2_decode, xact_decode;    *)
+(* src/backend/access/heap/heapam_visibility.c,                            *)
+(* HeapTupleSatisfiesHistoricMVCC.                                         *)
 (***************************************************************************)
 EXTENDS builder
 

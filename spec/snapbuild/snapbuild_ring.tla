@@ -61,7 +61,9 @@
 (* (MCsnapbuild_ring_mutant_window), or purge by a single lower bound      *)
 (* (MCsnapbuild_ring_mutant_lower_bound).                                  *)
 (*                                                                         *)
-(* Upstream: src/backend/replication/logical/snapbuild.c, as of 18.        *)
+(* Upstream: src/backend/replication/logical/snapbuild.c,                  *)
+(* SnapBuildCommitTxn, SnapBuildSerialize; src/backend/utils/adt/xid.c,    *)
+(* xidComparator. As of 18.                                                *)
 (***************************************************************************)
 EXTENDS builder, xid_arrays
 

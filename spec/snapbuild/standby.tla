@@ -26,9 +26,12 @@
 (* How to break it: refuse a record that lists an XID twice (StateAfter),  *)
 (* or leave pg_subtrans as it is at a Shutdown (MCstandby_bug_* fail).     *)
 (*                                                                         *)
-(* Upstream: ProcArrayApplyRecoveryInfo, ProcArrayApplyXidAssignment,      *)
-(* RecordKnownAssignedTransactionIds, ExpireOldKnownAssignedTransactionIds *)
-(* (procarray.c), StandbyRecoverPreparedTransactions (twophase.c), as of 18*)
+(* Upstream: src/backend/storage/ipc/procarray.c,                          *)
+(* ProcArrayApplyRecoveryInfo, ProcArrayApplyXidAssignment,                *)
+(* RecordKnownAssignedTransactionIds, ExpireOldKnownAssignedTransactionIds,*)
+(* GetSnapshotData; src/backend/access/transam/twophase.c,                 *)
+(* StandbyRecoverPreparedTransactions; src/backend/utils/time/snapmgr.c,   *)
+(* XidInMVCCSnapshot. As of 18.                                            *)
 (***************************************************************************)
 EXTENDS Xid, FiniteSets
 

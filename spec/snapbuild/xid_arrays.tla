@@ -29,9 +29,10 @@
 (* (PurgeLowerBound): right until the array crosses the wrap, and then it  *)
 (* drops the newest XIDs.                                                  *)
 (*                                                                         *)
-(* Upstream: SnapBuildPurgeOlderTxn, SnapBuildAddCommittedTxn              *)
-(* (snapbuild.c); the ideas of the thread "Optimize SnapBuildPurgeOlderTxn:*)
-(* use in-place compaction instead of temporary array".                    *)
+(* Upstream: src/backend/replication/logical/snapbuild.c,                  *)
+(* SnapBuildPurgeOlderTxn, SnapBuildAddCommittedTxn. The ideas are of the  *)
+(* thread "Optimize SnapBuildPurgeOlderTxn: use in-place compaction instead*)
+(* of temporary array".                                                    *)
 (***************************************************************************)
 EXTENDS Xid, FiniteSets
 

@@ -4,16 +4,16 @@
 import json
 import subprocess
 import sys
-import tomllib
 from pathlib import Path
 
 import pytest
 
+from tools.common import matrix
 from tools.drift import functions, source
 from tools.drift.__main__ import compared_with, found_of
-from tools.drift.functions import Followed
+from tools.drift.functions import CommentError, Followed
 
-STEMS = functions.stems()
+STEMS = [stem for stem in matrix.stems() if functions.load(stem)]
 CODE = """
 /* purge(int) in a comment:
 purge(int x)
@@ -96,7 +96,7 @@ NEWER = source.checksum(TEXT + " ")
 
 
 def entry(**sums: str) -> Followed:
-    return Followed(name="f", files=["f.c"], follows=["ref/x.py"], sha256={key[1:]: sum_ for key, sum_ in sums.items()})
+    return Followed("f", ["f.c"], ["ref/x.py"], {key[1:]: sum_ for key, sum_ in sums.items()})
 
 
 @pytest.mark.parametrize(
@@ -111,18 +111,74 @@ def entry(**sums: str) -> Followed:
     ],
 )
 def test_what_counts_as_a_change(known: Followed, text: str, beside: str, says: str, changed: bool) -> None:
-    found = found_of("s", known, text, beside)
+    found = found_of(known, text, beside)
     assert (found.says, found.changed) == (says, changed)
 
 
-@pytest.mark.parametrize("stem", STEMS)
-def test_what_is_listed_is_there(stem: str) -> None:
-    listed = functions.load(stem)
-    assert len({one.name for one in listed}) == len(listed)
-    for one in listed:
-        assert one.sha256, f"{one.name} is in no version: correct its name or its files"
-        assert all(len(known) == 64 for known in one.sha256.values())
-        assert [path for path in one.follows if not Path(path).exists()] == []
+def test_what_comments_name_is_known() -> None:
+    """And nothing else is: what no comment names any more has left the file."""
+    followed = functions.load()
+    assert [one.name for one in followed if not one.sha256] == []
+    assert [one.name for one in followed] == list(json.loads(functions.LISTING.read_text()))
+    assert all(len(sum_) == 64 for one in followed for sum_ in one.sha256.values())
+
+
+@pytest.fixture
+def ours(tmp_path: Path) -> Path:
+    """A tree of ours with a model, a definition and a kernel whose comments name functions; nothing is recorded yet."""
+    files = {
+        "spec/upstream.json": "{}",
+        "spec/row/row.tla": "(* As do_this.  Upstream: src/a.c, do_this,  *)\n(* do_that; src/a.h,   *)\n(* Item. *)\n",
+        "ref/row.py": '"""Upstream: src/a.c, do_that."""\n',
+        "csrc/row/row.c": "/*\n * Calls do_more,\n * as do_that does.\n */\nint do_less(int x);\n",
+    }
+    for name, text in files.items():
+        path = tmp_path / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    return tmp_path
+
+
+def checkout(top: Path, *names: str) -> Path:
+    """With these functions in a.c, and a struct in a.h."""
+    (top / "src").mkdir(parents=True)
+    (top / "src" / "a.c").write_text("".join(f"void\n{name}(int x)\n{{\n}}\n\n" for name in names))
+    (top / "src" / "a.h").write_text("typedef struct Item\n{\n\tint\t\toff;\n} Item;\n")
+    return top
+
+
+def test_what_is_followed_stands_in_comments(ours: Path) -> None:
+    found = {one.name: one for one in functions.load("", ours)}
+    assert {name: one.files for name, one in found.items()} == {
+        "Item": ["src/a.h"], "do_that": ["src/a.c"], "do_this": ["src/a.c"]
+    }  # fmt: skip
+    assert found["do_that"].follows == ["csrc/row/row.c", "ref/row.py", "spec/row/row.tla"]
+    assert [one.name for one in functions.load("row", ours)] == list(found)
+    assert functions.load("other", ours) == []
+
+
+def test_what_is_named_and_not_followed_is_told(ours: Path, tmp_path: Path) -> None:
+    theirs = checkout(tmp_path / "pg", "do_this", "do_that", "do_more", "do_less")
+    assert functions.overlooked(theirs, ours) == {"do_more": ["csrc/row/row.c"]}
+
+
+def test_a_function_that_is_in_no_source_is_told(ours: Path, tmp_path: Path) -> None:
+    functions.record("18", checkout(tmp_path / "pg", "do_that"), ours)
+    assert {one.name for one in functions.load("", ours) if one.sha256} == {"Item", "do_that"}
+    said = [found_of(one, one.text(tmp_path / "pg"), "18") for one in functions.load("", ours)]
+    assert [one.says for one in said if one.changed] == [
+        "in no source: src/a.c has none of this name; correct the comment"
+    ]
+
+
+@pytest.mark.parametrize(
+    "text", ["a.c, do_this", "src/a.c", "src/a.c do_this", "src/a.c, do_this and do_that", "as of 18"]
+)
+def test_a_comment_that_cannot_be_read_is_told(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "row.c"
+    path.write_text(f"/* Upstream: {text}. */\n")
+    with pytest.raises(CommentError, match=r"row\.c: .* cannot be read; write Upstream: src/FILE, NAME"):
+        functions.said(path)
 
 
 def test_an_unknown_version_is_compared_with_the_newest() -> None:
@@ -154,21 +210,19 @@ def test_what_is_no_checkout_is_told(tmp_path: Path) -> None:
     assert "correct --postgres" in " ".join(told.stderr.split())
 
 
-def test_a_version_is_recorded_in_its_place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    path = tmp_path / "upstream.toml"
-    tables = "".join(
-        f'\n[[function]]\nname = "{name}"\nfiles = ["f.c"]\nfollows = ["x"]\n[function.sha256]\n13 = "{"a" * 64}"\n'
-        for name in ("f", "g")
-    )
-    path.write_text(f"# head\n{tables}")
-    monkeypatch.setattr(functions, "LISTING", str(path))
-    functions.record("s", "18", {"f": "b" * 64})
-    functions.record("s", "13", {"g": "c" * 64})
-    assert path.read_text().startswith('# head\n\n[[function]]\nname = "f"\n')
-    found = {one["name"]: one["sha256"] for one in tomllib.loads(path.read_text())["function"]}
-    assert found == {"f": {"18": "b" * 64}, "g": {"13": "c" * 64}}
-    functions.record("s", "14", {"g": "c" * 64})
-    assert f'13-14 = "{"c" * 64}"' in path.read_text()
-    before = path.read_text()
-    functions.record("s", "13", {"g": "c" * 64})
-    assert path.read_text() == before
+def test_a_version_is_recorded_in_its_place(ours: Path, tmp_path: Path) -> None:
+    theirs = {
+        major: checkout(tmp_path / major, *names)
+        for major, names in {"13": ["do_this"], "14": ["do_this", "do_that"]}.items()
+    }
+    for major in ("14", "13"):
+        functions.record(major, theirs[major], ours)
+    written = json.loads((ours / functions.LISTING).read_text())
+    assert {name: list(sums) for name, sums in written.items()} == {
+        "Item": ["13-14"],
+        "do_that": ["14"],
+        "do_this": ["13-14"],
+    }
+    (theirs["13"] / "src" / "a.c").write_text("")
+    functions.record("13", theirs["13"], ours)
+    assert list(json.loads((ours / functions.LISTING).read_text())["do_this"]) == ["14"]

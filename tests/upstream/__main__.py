@@ -249,8 +249,8 @@ def look_at(checkout: Path, chosen: list[Kind], to: Path) -> dict[str, str]:
     major = re.match(r"\d+", version)
     assert major is not None, version
     beside = compared_with(major[0])
-    entries = [(stem, entry) for stem in dict.fromkeys(kind.stem for kind in chosen) for entry in functions.load(stem)]
-    show(version, [found_of(stem, entry, entry.text(checkout), beside) for stem, entry in entries])
+    entries = {entry.name: entry for kind in chosen for entry in functions.load(kind.stem)}
+    show(version, [found_of(entry, entry.text(checkout), beside) for entry in entries.values()])
     return write_patch(chosen, checkout, to)[1]
 
 

@@ -25,7 +25,7 @@ class Function(BaseModel):
 
     name: str
     majors: list[str]
-    """As at the branch point of each of these, as spec/STEM/upstream.toml knows it."""
+    """As at the branch point of each of these, as spec/upstream.json knows it."""
     also: list[str] = []
     """SHA-256 of the texts of later minors that were read, too."""
     body: str = ""
@@ -99,7 +99,7 @@ def entry_of(kind: Kind, function: Function) -> Followed:
     for entry in functions.load(kind.stem):
         if entry.name == function.name:
             return entry
-    raise Unexpected(f"spec/{kind.stem}/upstream.toml does not list {function.name}")
+    raise Unexpected(f"no comment of {kind.stem} says that it follows {function.name}")
 
 
 def misfit(kind: Kind, function: Function, top: Path) -> str:

@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: PostgreSQL
 """Which functions of upstream have changed: pgquern drift /path/to/postgres
 
-Reads a checkout of PostgreSQL, 13 to master, and compares each function that a model, a proof or a definition of ours
-follows with what it was when 13, 14 and so on branched off. Comments and white space do not count. A minor release may
-differ from its branch point by a bug fix: that is told, too. A few seconds.
+Reads a checkout of PostgreSQL, 13 to master, and compares each function that our models, proofs, definitions or kernels
+follow, by their comments, with what it was when 13, 14 and so on branched off. Comments and white space do not count. A
+minor release may differ from its branch point by a bug fix: that is told, too; and a function that our comments name,
+and that none says to follow. A few seconds.
 
-Exit code: 0 if all are known; 1 if one has changed or is gone; 2 if there is no checkout.
+Exit code: 0 if all are known; 1 if one has changed, is gone, or is not followed; 2 if there is no checkout, or if a
+comment cannot be read.
 """
 
 import re
@@ -25,30 +27,31 @@ from tools.drift.functions import Followed
 class Found:
     """A function in a checkout."""
 
-    stem: str
     name: str
     says: str
     changed: bool
     follows: list[str]
 
 
-def found_of(stem: str, entry: Followed, text: str, beside: str) -> Found:
+def found_of(entry: Followed, text: str, beside: str) -> Found:
     """How it stands in a checkout: `text`, "" if it is not there. beside: the version that it is compared with."""
     same = entry.same_as(source.checksum(text)) if text else []
     if beside in same:
         says, changed = f"as in {', '.join(same)}", False
+    elif not text and not entry.sha256:
+        says, changed = f"in no source: {' or '.join(entry.files)} has none of this name; correct the comment", True
     elif not text:
         says, changed = f"not there; in {', '.join(entry.sha256)}", beside in entry.sha256
     elif same:
         says, changed = f"not as in {beside}, but as in {', '.join(same)}", True
     else:
         says, changed = "as in no version that we know", True
-    return Found(stem, entry.name, says, changed, entry.follows)
+    return Found(entry.name, says, changed, entry.follows)
 
 
 def compared_with(major: str) -> str:
     """The same major version if its branch point was read; otherwise the newest one that was."""
-    known = {known for stem in functions.stems() for entry in functions.load(stem) for known in entry.sha256}
+    known = {known for entry in functions.load() for known in entry.sha256}
     return major if major in known else max(known, key=int, default=major)
 
 
@@ -56,10 +59,10 @@ def show(version: str, found: list[Found]) -> None:
     """A line for each function that has changed; a count of the others."""
     changed = [one for one in found if one.changed]
     table = Table(title=f"PostgreSQL {version}: what is not what we follow", title_justify="left")
-    for head in ("row", "function", "", "look again at"):
+    for head in ("function", "", "look again at"):
         table.add_column(head)
     for one in changed:
-        table.add_row(one.stem, one.name, f"[yellow]{one.says}[/]", "\n".join(one.follows))
+        table.add_row(one.name, f"[yellow]{one.says}[/]", "\n".join(one.follows))
     if changed:
         console().print(table)
     known = len(found) - len(changed)
@@ -79,21 +82,23 @@ def main(postgres: Path, stem: str, as_json: bool, accept: bool) -> None:
         raise SystemExit(2) from error
     major = re.match(r"\d+", version)
     assert major is not None, version
-    if accept:
-        for name in functions.stems(stem):
-            texts = {entry.name: entry.text(postgres) for entry in functions.load(name)}
-            functions.record(name, major[0], {key: source.checksum(text) for key, text in texts.items() if text})
+    try:
+        if accept:
+            functions.record(major[0], postgres)
+        entries = functions.load(stem)
+    except functions.CommentError as error:
+        console(stderr=True).print(str(error), markup=False)
+        raise SystemExit(2) from error
     beside = compared_with(major[0])
-    found = [
-        found_of(name, entry, entry.text(postgres), beside)
-        for name in functions.stems(stem)
-        for entry in functions.load(name)
-    ]
+    found = [found_of(entry, entry.text(postgres), beside) for entry in entries]
+    missed = functions.overlooked(postgres)
     if as_json:
-        print_json({"version": version, "functions": [asdict(one) for one in found]})
+        print_json({"version": version, "functions": [asdict(one) for one in found], "not followed": missed})
     else:
         show(version, found)
-    raise SystemExit(1 if any(one.changed for one in found) else 0)
+        for name, files in missed.items():
+            console().print(f"[yellow]not followed[/] {name}, named by {', '.join(files)}", soft_wrap=True)
+    raise SystemExit(1 if missed or any(one.changed for one in found) else 0)
 
 
 if __name__ == "__main__":

@@ -9,6 +9,7 @@ from tools.common.options import option
 
 VERSION = re.compile(r"^AC_INIT\(\[PostgreSQL\], \[(\w+[\w.]*)\]", re.MULTILINE)
 LITERAL = re.compile(r'"(?:\\.|[^"\\])*"|\'(?:\\.|[^\'\\])*\'|/\*.*?\*/|//[^\n]*', re.DOTALL)
+HEAD = re.compile(r"^(?:static inline [\w *]+?)?(\w+)\(", re.MULTILINE)
 
 
 class CheckoutError(Exception):
@@ -48,6 +49,12 @@ def definition(text: str, name: str) -> str:
         if found := re.search(pattern, text, re.MULTILINE | re.DOTALL):
             return found[0]
     return ""
+
+
+def functions(top: Path) -> set[str]:
+    """The names of all functions of the server."""
+    paths = [path for suffix in "ch" for path in (top / "src").rglob(f"*.{suffix}")]
+    return {name for path in paths for name in HEAD.findall(path.read_text(errors="replace"))}
 
 
 def checksum(text: str) -> str:
