@@ -424,7 +424,7 @@ static inline void copy_back(uint8_t *page, const uint8_t *scratch, uint32_t fro
 static inline __attribute__((always_inline)) uint32_t
 gather(uint8_t *scratch, const uint8_t *page, const scan *s, uint32_t first, uint32_t end, uint32_t window)
 {
-    const uint32_t nitems = s->nitems; /* as far as compilers see, a store of a vector could be meant for it */
+    const uint32_t nitems = s->nitems; /* compilers think that a store to scratch may change it */
 
     for (uint32_t i = first; i < nitems; i++) {
         uint32_t len = tuple_len(s, i);
