@@ -424,11 +424,14 @@ static inline void copy_back(uint8_t *page, const uint8_t *scratch, uint32_t fro
 static inline __attribute__((always_inline)) uint32_t
 gather(uint8_t *scratch, const uint8_t *page, const scan *s, uint32_t first, uint32_t end, uint32_t window)
 {
-    for (uint32_t i = first; i < s->nitems; i++) {
+    const uint32_t nitems = s->nitems; /* compilers think that a store to scratch may change it */
+
+    for (uint32_t i = first; i < nitems; i++) {
         uint32_t len = tuple_len(s, i);
         const uint8_t *from = page + tuple_off(s, i) + len - window;
         uint8_t *to = scratch + end - window;
 
+#pragma GCC unroll 8
         for (uint32_t k = 0; k < window; k += VECTOR)
             copy32(to + k, from + k);
         end -= len;

@@ -18,7 +18,7 @@ import pytest
 
 from tests.mount.mounted import CRASH, Mount
 from tests.postgres.server import BUILDS, EMBEDDED, Build, Server, ServerError, wait_for
-from tools.check_pages.__main__ import read
+from tools.check_pages.relation import read
 
 pytestmark = [pytest.mark.servers, pytest.mark.plain]
 

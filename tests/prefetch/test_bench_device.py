@@ -9,7 +9,7 @@ import pytest
 from click.testing import CliRunner
 
 from bench.prefetch.endtoend.recovery import BLOCK_SIZE, Replay, items_of, make_cold, simulated
-from bench.prefetch.report import context, figures
+from bench.prefetch.report import context
 from ref.prefetch import BlockReference, Record, Relation
 from tests.prefetch.test_trace import line, listing_of
 from tools.advise.__main__ import CONCURRENCIES, arrivals, main, try_concurrency
@@ -147,4 +147,3 @@ def test_the_report_shows_each_concurrency() -> None:
         | {"updates": 10, "rounds": 2, "warm": 0.1, "channels": 64}
     )  # fmt: skip
     assert "<svg" in context([result])["picture"]
-    assert "| 1 | 1.05 | 1.00 | 1.10 | 2.00 | 1.00 |" in figures([result])

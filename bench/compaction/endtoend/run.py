@@ -22,7 +22,6 @@ from rich.progress import Progress
 from rich.table import Column, Table
 
 from bench.compaction.endtoend.experiment import Recovery, crashed, recover
-from bench.compaction.report import spread as in_words
 from bench.measure import skipped
 from tests.postgres.server import BUILDS, DEBIAN, Build
 from tools.common import environment, progress, results
@@ -42,6 +41,12 @@ Item = dict[str, Any]
 def kernels() -> list[str]:
     """What is compared: the server's own function twice, then each variant that this CPU can run."""
     return [NATIVE, AGAIN, *(row.name for row in pgquern.compaction.variants() if row.supported)]
+
+
+def in_words(value: dict[str, float], rounds: int) -> str:
+    """The median and all rounds; of one round just its value."""
+    median = f"{value['median']:.2f}"
+    return median if rounds == 1 else f"{median} ({value['low']:.2f} to {value['high']:.2f})"
 
 
 def spread(values: list[float]) -> dict[str, float]:

@@ -132,7 +132,7 @@ def simulated(updates: int, without: float, warm: float) -> dict[int, float]:
 
         device = Device(CHANNELS, (without - warm) / len(set(blocks)))
         recovery = Recovery(records, [0.0] * updates, device, loaded.__contains__, reads=reads, cpu=warm / updates)
-        simulate(recovery, lambda now, concurrency=concurrency: concurrency)  # type: ignore[misc]
+        simulate(recovery, concurrency)
         found[concurrency] = recovery.now
     return found
 
