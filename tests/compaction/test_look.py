@@ -179,6 +179,24 @@ def test_a_file_of_more_pages_than_are_read_at_once(tmp_path: Path, monkeypatch:
     assert parts.rows.tolist() == whole.rows.tolist()
 
 
+def test_holes_are_new_pages_and_are_not_read(tmp_path: Path) -> None:
+    """2^27 pages, of which eleven lie in the middle: the same is said of those."""
+    first, pages = 1 << 26, sound_pages(11)
+    pages[9] = pages[9][:12] + (9000).to_bytes(2, "little") + pages[9][14:]
+    whole, path = look.read(write(tmp_path, pages), 18), tmp_path / "16385"
+    with path.open("wb") as file:
+        file.truncate(1 << 40)
+        file.seek(first * SIZE)
+        file.write(b"".join(pages))
+    assert "134,217,728 pages (blocks 0 to 134217727), 134,217,717 new, 1 refused" in looked(path)[1]
+    sparse = look.read(path, 18)
+    assert list(sparse.refused) == [first + 9]
+    there = (sparse.places >= first) & (sparse.places < first + 11)
+    assert sparse.rows[there].tolist() == whole.rows.tolist()
+    assert not sparse.rows[~there].any()
+    assert look.choose(sparse, None) == first + (look.choose(whole, None) or 0)
+
+
 def test_line_pointers_are_counted_by_their_kind(tmp_path: Path) -> None:
     """Of a dead tuple, the bytes that a prune sets free, with the padding; without storage it is no tuple."""
     dead = struct.pack("<IIIHHHHHB5x", 10, 11, 0, 0, 0, 1, 0, hinted.XMIN_INVALID, 24)

@@ -76,6 +76,23 @@ def test_a_sound_file(tmp_path: Path) -> None:
     assert "40 pages of 8192 bytes: 1 new (all zero), 39 sound" in said
 
 
+def test_holes_are_new_pages_and_are_not_read(tmp_path: Path) -> None:
+    """2^27 pages, of which forty lie in the middle and one half at the end."""
+    first = 1 << 26
+    path, pages = relation(tmp_path, "16384_vm", first=first)
+    pages[5 * 8192 + 4096 : 6 * 8192] = Random(9).randbytes(4096)
+    with path.open("wb") as file:
+        file.truncate((1 << 40) + 4096)
+        file.seek(first * 8192)
+        file.write(pages)
+    status, said = checked(path)
+    assert status == 1
+    assert "134,217,728 pages of 8192 bytes: 134,217,689 new (all zero), 38 sound, 1 with a wrong checksum" in said
+    assert f"block {first + 5}, byte {(first + 5) * 8192}: pd_checksum" in said
+    assert "TRUNCATED: 4096 bytes follow the last page" in said
+    assert "the last 67,108,824 pages" in said
+
+
 def test_a_torn_page_is_named_and_drawn(tmp_path: Path) -> None:
     """In the third gigabyte of a relation: block numbers count from the file's first one."""
     first = 2 * 131072

@@ -14,7 +14,6 @@ it is read: a wrong page is read again before it counts.
 import os
 import re
 import sys
-from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from enum import IntEnum
@@ -23,6 +22,7 @@ from typing import Any, BinaryIO
 
 import click
 import numpy as np
+from numpy.typing import NDArray
 from pgquern.tornpage import check, checksums
 from rich.console import Console
 
@@ -110,7 +110,8 @@ class Relation:
     first_block: int
     cluster: Cluster | None
     heap: bool
-    verdicts: list[Verdict]
+    verdicts: NDArray[np.uint8]
+    """Of each page a Verdict."""
 
     @property
     def checksums(self) -> bool:
@@ -118,7 +119,11 @@ class Relation:
 
     def wrong(self) -> list[int]:
         """Indexes of the wrong pages."""
-        return [i for i, verdict in enumerate(self.verdicts) if verdict > Verdict.SOUND]
+        found: list[int] = np.flatnonzero(self.verdicts > Verdict.SOUND).tolist()
+        return found
+
+    def counts(self) -> dict[Verdict, int]:
+        return {verdict: int(np.count_nonzero(self.verdicts == verdict)) for verdict in Verdict}
 
     @property
     def segment_pages(self) -> int:
@@ -187,23 +192,28 @@ def read(path: Path, asked: int | None) -> Relation:
     heap = block_size == SIZE and not fork(path) and not index_kind(whole)
     if first + path.stat().st_size // block_size > BLOCKS:
         raise CannotCheck(f"{path}: a relation has at most {BLOCKS:,} pages: none has this segment")
-    relation, seen, stored = Relation(path, 0, block_size, first, cluster, heap, []), 0, False
+    relation = Relation(path, 0, block_size, first, cluster, heap, np.zeros(0, np.uint8))
+    found, done, seen, stored = list[tuple[int, list[Verdict]]](), 0, 0, False
     try:
-        with path.open("rb") as file:
-            for content in chunks(file, CHUNK // block_size * block_size):
-                seen += len(content)
-                pages = content[: len(content) // block_size * block_size]
-                relation.verdicts.extend(verdicts_of(pages, first + len(relation.verdicts), relation))
-                stored = stored or any(any(pages[at + 8 : at + 10]) for at in range(0, len(pages), block_size))
-        if not cluster and not stored and Verdict.CHECKSUM in relation.verdicts:
+        with path.open("rb", buffering=0) as file:
+            for at, content in chunks(file, CHUNK // block_size * block_size, block_size):
+                page, pages = at // block_size, content[: len(content) // block_size * block_size]
+                found.append((page, verdicts_of(pages, first + page, relation)))
+                done, seen = page + len(found[-1][1]), at + len(content)
+                stored = stored or any(any(pages[i + 8 : i + 10]) for i in range(0, len(pages), block_size))
+        verdicts = np.zeros(seen // block_size, np.uint8)  # what is in holes is new
+        for page, those in found:
+            verdicts[page : page + len(those)] = those
+        relation = replace(relation, bytes=seen, verdicts=verdicts)
+        if not cluster and not stored and (verdicts == Verdict.CHECKSUM).any():
             raise CannotCheck(
                 f"{path}: no page has a checksum, and there is no pg_control in the folders above that says whether the"
                 " cluster was made without --data-checksums: check the file where it lies in its cluster (of a"
                 " tablespace: by pg_tblspc)"
             )
-        return replace(relation, bytes=seen, verdicts=confirmed(relation))
+        return replace(relation, verdicts=confirmed(relation))
     except OSError as error:
-        raise CannotCheck(f"{path}: after block {first + len(relation.verdicts)}: {os_words(path, error)}") from error
+        raise CannotCheck(f"{path}: after block {first + done}: {os_words(path, error)}") from error
 
 
 def verdicts_of(pages: bytes, first: int, relation: Relation) -> list[Verdict]:
@@ -221,9 +231,9 @@ def verdicts_of(pages: bytes, first: int, relation: Relation) -> list[Verdict]:
     return found
 
 
-def confirmed(relation: Relation) -> list[Verdict]:
+def confirmed(relation: Relation) -> NDArray[np.uint8]:
     """The verdicts, after wrong pages were read again."""
-    found, size = list(relation.verdicts), relation.block_size
+    found, size = relation.verdicts.copy(), relation.block_size
     with relation.path.open("rb", buffering=0) as file:
         for i in relation.wrong():
             for _ in range(AGAIN):
@@ -238,7 +248,8 @@ def end_of(relation: Relation) -> list[str]:
     """What can be said of the file's end: bytes of a broken page, a segment that is too short, zeroed pages."""
     size, pages = relation.block_size, len(relation.verdicts)
     rest = relation.bytes - pages * size
-    zeroed = next((n for n, verdict in enumerate(reversed(relation.verdicts)) if verdict is not Verdict.NEW), pages)
+    filled = np.flatnonzero(relation.verdicts)
+    zeroed = pages - int(filled[-1]) - 1 if len(filled) else pages
     said = []
     if rest:
         said.append(
@@ -273,14 +284,14 @@ def grid(relation: Relation, cells: int) -> tuple[list[Verdict], int]:
     """The worst verdict of each cell, and how many pages a cell stands for."""
     pages = len(relation.verdicts)
     each = max(1, -(-pages // cells))
-    worst = [max(relation.verdicts[at : at + each]) for at in range(0, pages, each)]
-    return worst, each
+    worst = np.maximum.reduceat(relation.verdicts, range(0, pages, each)) if pages else []
+    return [Verdict(verdict) for verdict in worst], each
 
 
 def show(relation: Relation, console: Console) -> None:
     """The verdict, the picture in the terminal, and the list of what is wrong."""
     size, pages, first = relation.block_size, len(relation.verdicts), relation.first_block
-    counts = Counter(relation.verdicts)
+    counts = relation.counts()
     words = ", ".join(f"{counts[verdict]:,} {WORDS[verdict]}" for verdict in Verdict if counts[verdict]) or "none"
     console.print(f"{relation.path}: {pages:,} pages of {size} bytes: {words}")
     blocks = f", blocks {first} to {first + pages - 1}" if pages else ""
@@ -304,9 +315,9 @@ def show(relation: Relation, console: Console) -> None:
 
 def other_segment(relation: Relation) -> int | None:
     """Which one it is by its checksums, if all are wrong for the one that its name says."""
-    wrong, size = relation.wrong(), relation.block_size
+    wrong, size, counts = relation.wrong(), relation.block_size, relation.counts()
     # One page alone fits to one of a thousand numbers too easily.
-    if len(wrong) < 2 or any(verdict not in (Verdict.CHECKSUM, Verdict.NEW) for verdict in relation.verdicts):
+    if len(wrong) < 2 or counts[Verdict.NEW] + counts[Verdict.CHECKSUM] < len(relation.verdicts):
         return None
     with relation.path.open("rb") as file:
         pages = [(i, os.pread(file.fileno(), size, i * size)) for i in wrong[:TRIED]]
@@ -321,7 +332,7 @@ def advised(relation: Relation) -> list[str]:
     if (number := other_segment(relation)) is not None:
         name = f"16384.{number}" if number else "16384"
         return [f"What to do: the checksums are right for segment {number}: give the file such a name as {name}."]
-    return [NEXT] * (not relation.sound) + [UNFIT] * (Verdict.UNFIT in relation.verdicts)
+    return [NEXT] * (not relation.sound) + [UNFIT] * bool((relation.verdicts == Verdict.UNFIT).any())
 
 
 def says_cluster(cluster: Cluster | None) -> str:
@@ -344,7 +355,7 @@ def faults(relation: Relation, most: int | None = None) -> Iterator[tuple[int, s
 
 def summary(relation: Relation) -> dict[str, Any]:
     """All that is found, with every wrong page."""
-    counts, size, cluster = Counter(relation.verdicts), relation.block_size, relation.cluster
+    counts, size, cluster = relation.counts(), relation.block_size, relation.cluster
     return {
         "file": str(relation.path),
         "sound": relation.sound,
@@ -360,7 +371,7 @@ def summary(relation: Relation) -> dict[str, Any]:
             {
                 "block": relation.first_block + i,
                 "byte": i * size,
-                "verdict": relation.verdicts[i].name.lower(),
+                "verdict": Verdict(relation.verdicts[i]).name.lower(),
                 "why": why,
             }
             for i, why in faults(relation)

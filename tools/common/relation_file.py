@@ -79,12 +79,23 @@ def start_of(path: Path, size: int) -> bytes | None:
         return None
 
 
-def chunks(file: BinaryIO, size: int) -> Iterator[bytes]:
-    """The file, so many bytes at a time. What a server appends after the end was seen is left out."""
-    while content := file.read(size):
-        yield content
-        if len(content) < size:
-            return
+def chunks(file: BinaryIO, size: int, page: int) -> Iterator[tuple[int, bytes]]:
+    """The file, so many bytes at a time, and where each lies; holes of whole pages, which are all zero, are left out.
+
+    The last has fewer bytes, or none, and ends where the file does. What a server appends after that is left out.
+    """
+    at, more = 0, True
+    while more:
+        try:
+            data = os.lseek(file.fileno(), at, os.SEEK_DATA)
+        except OSError as error:
+            # The rest is one hole; or the file system cannot say where data is.
+            data = os.fstat(file.fileno()).st_size if error.errno == errno.ENXIO else at
+        at = max(at, data // page * page)
+        file.seek(at)
+        content = file.read(size)
+        yield at, content
+        at, more = at + len(content), len(content) == size
 
 
 def cluster_of(path: Path) -> Cluster | None:

@@ -71,12 +71,15 @@ class CannotLook(click.ClickException):
 
 @dataclass
 class Looked:
-    """A heap's file. `rows` has a row for each page, COLUMNS; of a new or a refused page it is zero."""
+    """A heap's file. `rows` has a row for each page that is in no hole, COLUMNS; zero of a new or a refused one."""
 
     path: Path
     first_block: int
     major: int
     major_is_from: str
+    pages: int
+    places: NDArray[np.int64]
+    """Which page of the file a row is of, from 0."""
     rows: NDArray[np.int64]
     new: int
     refused: dict[int, str]
@@ -93,7 +96,7 @@ class Looked:
         return self.column("free_after") - self.column("free_before")
 
     def worst(self) -> list[int]:
-        """Indexes of the pages that gain most, now or once their dead tuples are pruned."""
+        """Rows of the pages that gain most, now or once their dead tuples are pruned."""
         gain, hinted_bytes = self.gain, self.column("hinted_bytes")
         order = np.lexsort((-hinted_bytes, -gain))
         return [int(i) for i in order[:LISTED] if gain[i] + hinted_bytes[i] > 0]
@@ -158,20 +161,24 @@ def read(path: Path, asked: int | None, page: int | None = None) -> Looked:
     major, source = choose_major(path, asked)
     if page is not None:
         must_be_drawable(path, first, page)
-    rows, refused, new, at = list[NDArray[np.int64]](), dict[int, str](), 0, 0
+    rows, refused, filled, at = [np.zeros((0, len(COLUMNS)), np.int64)], dict[int, str](), 0, 0
+    places = [np.zeros(0, np.int64)]
     try:
-        with path.open("rb") as file:
-            for content in chunks(file, CHUNK * SIZE):
+        with path.open("rb", buffering=0) as file:
+            for where, content in chunks(file, CHUNK * SIZE, SIZE):
                 pages = np.frombuffer(content[: len(content) // SIZE * SIZE], np.uint8).reshape(-1, SIZE).copy()
+                at = where // SIZE
                 reasons = again(file.fileno(), pages, at)
-                new += int((~pages.any(axis=1)).sum())
+                filled += int(pages.any(axis=1).sum())
                 refused |= {at + i: words for i, words in reasons.items()}
                 rows.append(columns(pages, reasons, VERSIONS[major]))
+                places.append(np.arange(at, at + len(pages)))
                 at += len(pages)
     except OSError as error:
         raise CannotLook(f"{path}: after block {first + at}: {os_words(path, error)}") from error
-    table = np.concatenate(rows) if rows else np.zeros((0, len(COLUMNS)), np.int64)
-    return Looked(path, first, major, source, table, new, refused)
+    return Looked(
+        path, first, major, source, at, np.concatenate(places), np.concatenate(rows), at - filled, refused
+    )  # fmt: skip
 
 
 def must_be_drawable(path: Path, first: int, block: int) -> None:
@@ -235,7 +242,7 @@ def sample(looked: Looked) -> list[bytes]:
     fit = [int(i) for i in np.flatnonzero(looked.column("tuples"))]
     if len(fit) > SAMPLE:
         fit = sorted(Random(1).sample(fit, SAMPLE))
-    return [page for page in map(looked.page, fit) if accepted(page, looked.version)]
+    return [page for page in (looked.page(int(looked.places[i])) for i in fit) if accepted(page, looked.version)]
 
 
 def accepted(page: bytes, version: Version) -> bool:
@@ -256,16 +263,16 @@ def choose(looked: Looked, asked: int | None) -> int | None:
     if asked is not None:
         return asked - looked.first_block
     if worst := looked.worst():
-        return worst[0]
+        return int(looked.places[worst[0]])
     filled = np.flatnonzero(looked.column("tuples"))
-    return int(filled[0]) if len(filled) else None
+    return int(looked.places[filled[0]]) if len(filled) else None
 
 
 def summary(looked: Looked) -> dict[str, Any]:
     """Sums over the file."""
     return {
         "file": str(looked.path),
-        "pages": len(looked.rows),
+        "pages": looked.pages,
         "first_block": looked.first_block,
         "major": looked.major,
         "kernel": pgquern.compaction.dispatched().name,
@@ -279,7 +286,8 @@ def summary(looked: Looked) -> dict[str, Any]:
 
 
 def each_page(looked: Looked) -> Iterator[dict[str, int]]:
-    for i, row in enumerate(looked.rows.tolist()):
+    """All but those in holes of the file, which are new."""
+    for i, row in zip(looked.places.tolist(), looked.rows.tolist(), strict=True):
         yield {"block": looked.first_block + i, **dict(zip(COLUMNS, row, strict=True))}
 
 
@@ -324,7 +332,7 @@ def worst_lines(looked: Looked) -> Iterator[str]:
         )
     for i in worst:
         yield ("{:>10} {:>6} {:>6} {:>6}" + " {:>8}" * 4 + " {:>6} {:>6} {:>4}").format(
-            looked.first_block + i, int(looked.gain[i]), *looked.rows[i].tolist()
+            looked.first_block + int(looked.places[i]), int(looked.gain[i]), *looked.rows[i].tolist()
         )
 
 
@@ -358,7 +366,7 @@ def draw(looked: Looked, index: int, said: list[str]) -> str | None:
 @click.command()
 @click.option("--page", type=int, help="The block to draw, in place of the one that gains most.")
 @click.option("--major", type=click.IntRange(13, NEWEST), help="PostgreSQL's version, if no PG_VERSION says it.")
-@json_option("Print one JSON object, with every page.")
+@json_option("Print one JSON object, with every page that is in no hole of the file.")
 @click.argument("file")
 def main(page: int | None, major: int | None, as_json: bool, file: str) -> None:
     """What compaction would do to the pages of FILE, a table's."""
