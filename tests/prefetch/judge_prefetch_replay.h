@@ -163,7 +163,7 @@ static pgq_status asking(pgq_prefetch_job *job)
 #else
 
 #define SERVES simulate
-enum { LENT_MOST = 6, TOO_MANY = 1 << 22, FILES = 5 };
+enum { LENT_MOST = 6, TOO_MANY = 1 << 22, FILES = 5, FULL = 32 };
 
 static pgq_prefetch_job now; /* of the call that is staged, as the caller has it */
 static unsigned long replayed, refused_calls;
@@ -257,9 +257,13 @@ static uint64_t mixed(uint64_t x)
     return x ^ x >> 29;
 }
 
+/* Few have a handful of blocks, an eighth those of a full segment; some end with a part of one. */
 static int64_t size_of(int fd)
 {
-    return fd % 97 == 0 ? -EBADF : (int64_t)(mixed((uint64_t)fd) % 32 * 8192 + mixed((uint64_t)fd + 1) % 4 % 3 * 2000);
+    uint64_t any = mixed((uint64_t)fd);
+    uint64_t blocks = fd % 8 == 0 ? any % 8 : fd % 8 == 1 ? FULL : 16 + any % 16;
+
+    return fd % 97 == 0 ? -EBADF : (int64_t)(blocks * 8192 + (fd % 8 > 1 && any % 5 == 0 ? 2000 : 0));
 }
 
 static void simulate(judge_host *host, judge_question *q)
@@ -279,7 +283,7 @@ static void simulate(judge_host *host, judge_question *q)
         return;
     left = left < q->size ? left : q->size;
     left = q->offset % 8192 == 0 && fate % 16 == 0 && left > 1 ? left / 2 : left;
-    q->answer = size < 0 ? -EBADF : bytes == NULL ? -EFAULT : fate % 199 == 0 ? -EIO : (int64_t)left;
+    q->answer = size < 0 ? -EBADF : bytes == NULL ? -EFAULT : fate % 499 == 0 ? -EIO : (int64_t)left;
     for (int64_t i = 0; i < q->answer; i++)
         bytes[i] = (unsigned char)(mixed((q->offset + (uint64_t)i) / 8 + (uint64_t)q->fd * 1000003) >> (q->offset + (uint64_t)i) % 8);
 }
@@ -298,20 +302,22 @@ static void fill(inputs *in, arguments *a)
         for (uint32_t i = 0; i < job->file_count; i++)
             segments[i] = (uint32_t)below(in, 4);
         job->segments = segments;
-        job->segment_blocks = 1 + (uint32_t)below(in, 16);
+        job->segment_blocks = one_in(in, 8) ? 1 + (uint32_t)below(in, 2 * FULL) : FULL;
     }
     size_t files = fd_count(job);
     int *fds = take(in, (files + 1) * sizeof *fds);
     for (size_t i = 0; i < files; i++)
-        fds[i] = job->segments != NULL && one_in(in, 8) ? -1 : 100 + (int)below(in, one_in(in, 64) ? 10000 : 80);
+        fds[i] = job->segments != NULL && one_in(in, 16)  ? -1
+                 : job->segments != NULL && !one_in(in, 4) ? 105 + 8 * (int)below(in, 100)
+                                                           : 100 + (int)below(in, 85);
     job->fds = odd(in) ? NULL : fds;
     pgq_prefetch_access *accesses = take(in, (n + 1) * sizeof *accesses);
     for (size_t i = 0; i < n; i++) {
         uint32_t last = i == 0 ? 0 : accesses[i - 1].block;
         accesses[i].file = i > 0 && one_in(in, 2) ? accesses[i - 1].file
-                           : one_in(in, 200)      ? (uint32_t)edge(in, 32)
+                           : one_in(in, 800)      ? (uint32_t)edge(in, 32)
                                                   : (uint32_t)below(in, job->file_count + (job->file_count == 0));
-        accesses[i].block = one_in(in, 2)     ? last + 1
+        accesses[i].block = one_in(in, 3)     ? last + 1
                             : one_in(in, 4)   ? last
                             : one_in(in, 100) ? (uint32_t)edge(in, 32)
                                               : (uint32_t)below(in, 20);
@@ -321,7 +327,7 @@ static void fill(inputs *in, arguments *a)
     if (one_in(in, 3)) {
         uint32_t *blocks = take(in, (n + 8) * sizeof *blocks);
         for (size_t left = n; (left > 0 || one_in(in, 2)) && job->record_count < n + 8;) {
-            uint32_t of = (uint32_t)below(in, one_in(in, 100) ? 40 : (left < 4 ? left : 4) + 1);
+            uint32_t of = (uint32_t)below(in, one_in(in, 400) ? 40 : (left < 4 ? left : 4) + 1);
             blocks[job->record_count++] = of;
             left -= of < left ? of : left;
         }
@@ -329,6 +335,7 @@ static void fill(inputs *in, arguments *a)
     }
     job->concurrency = concurrencies[below(in, 8)];
     job->buffers = job->concurrency + (one_in(in, 40) ? 0 : 1 + (uint32_t)below(in, 5));
+    job->buffers += one_in(in, 100) ? 1 << 21 : 0; /* more than there is memory for */
     job->use = (void (*)(void *, uint32_t, void *))(uintptr_t)1; /* there is one */
 }
 

@@ -218,16 +218,15 @@ def _listed(stem: str, name: str, entry: dict[str, Any], like: str) -> Kind:
     function = _function((SOURCES / stem / f"{stem}.h").read_text(), at[1])
     loops = tuple(f"tests/{stem}/{node}" for node in entry.get("loops", []))
     sizes = tuple((n, percent) for n in entry.get("sizes", []) for percent in entry.get("percents", [50]))
-    asks, costs = tuple(entry.get("asks", [])), entry.get("costs", 1)
     kernel = Kind(
-        name, stem, *function, like, _row(at[2], like), loops, asks, costs, sizes, tuple(entry.get("cut", []))
-    )
+        name, stem, *function, like, _row(at[2], like), loops, tuple(entry.get("asks", [])), entry.get("costs", 1),
+        sizes, tuple(entry.get("cut", [])), without=tuple(f"tests/{stem}/{node}" for node in entry.get("without", [])),
+    )  # fmt: skip
     if "world" not in entry:
         return kernel
     contract, functions = _component(Path("tests", stem, "candidate.h").read_text())
-    without = tuple(f"tests/{stem}/{node}" for node in entry.get("without", []))
     return replace(
-        kernel, contract=contract, functions=functions, world=Path("tests", stem, entry["world"]), without=without,
+        kernel, contract=contract, functions=functions, world=Path("tests", stem, entry["world"]),
         beside=entry.get("beside", {}), declares=entry.get("declares", ""), threads=entry.get("threads", False),
     )  # fmt: skip
 
