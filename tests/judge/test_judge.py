@@ -206,24 +206,83 @@ SnapBuildPurgeOlderTxn(SnapBuild *builder)
 	builder->committed.xcnt = kept;
 }
 """
-"""What upstream's function does, as its style has it: a tree for BRANCH=."""
-HELD = "\t\tif (NormalTransactionIdPrecedes(xid, builder->xmin))"
-SPLIT = f"+\t\t/* One that precedes goes. */\n {HELD}\n"
-BY_VALUE = f"-{HELD}\n+\t\tif (xid < builder->xmin)\n \t\t\tcontinue;\n"
+COMPACTION = """\
+static void
+compactify_tuples(Page page, int nline)
+{
+	PGAlignedBlock scratch;
+	LocationIndex upper = ((PageHeader) page)->pd_special;
+
+	memcpy(scratch.data, page, BLCKSZ);
+	for (int i = FirstOffsetNumber; i <= nline; i++)
+	{
+		ItemId		lp = PageGetItemId(page, i);
+
+		if (!ItemIdIsUsed(lp) || !ItemIdHasStorage(lp))
+			continue;
+		upper -= MAXALIGN(ItemIdGetLength(lp));
+		memcpy(page + upper, scratch.data + ItemIdGetOffset(lp), MAXALIGN(ItemIdGetLength(lp)));
+		lp->lp_off = upper;
+	}
+	((PageHeader) page)->pd_upper = upper;
+}
+
+void
+PageRepairFragmentation(Page page)
+{
+	int			nline = PageGetMaxOffsetNumber(page);
+	int			last = 0;
+	int			unused = 0;
+
+	for (int i = FirstOffsetNumber; i <= nline; i++)
+	{
+		ItemId		lp = PageGetItemId(page, i);
+
+		if (ItemIdIsUsed(lp))
+			last = i;
+		else
+		{
+			ItemIdSetUnused(lp);
+			unused++;
+		}
+	}
+	compactify_tuples(page, nline);
+	((PageHeader) page)->pd_lower -= sizeof(ItemIdData) * (nline - last);
+	if (unused > nline - last)
+		PageSetHasFreeLinePointers(page);
+	else
+		PageClearHasFreeLinePointers(page);
+}
+"""
+TREES = {
+    "SnapBuildPurgeOlderTxn": (
+        "src/backend/replication/logical/snapbuild.c", UPSTREAM,
+        "\t\tif (NormalTransactionIdPrecedes(xid, builder->xmin))", "\t\tif (xid < builder->xmin)",
+    ),
+    "PageRepairFragmentation": (
+        "src/backend/storage/page/bufpage.c", COMPACTION,
+        "\t\tupper -= MAXALIGN(ItemIdGetLength(lp));", "\t\tupper -= ItemIdGetLength(lp);",
+    ),
+}  # fmt: skip
+"""What upstream's functions do, as its style has it: the file, its text, a line of it, and a wrong one in its place."""
 
 
+@pytest.mark.parametrize("function", TREES)
 @pytest.mark.parametrize(
     ("change", "word"),
-    [("", "PASS"), (SPLIT, "PASS"), (BY_VALUE, "FAIL")],
-    ids=["as it is", "a comment", "compared as numbers"],
+    [("", "PASS"), ("+\t\t/* Why. */\n {held}\n", "PASS"), ("-{held}\n+{wrong}\n", "FAIL")],
+    ids=["as it is", "a comment", "a wrong line"],
 )
-def test_a_branch_and_a_patch_of_it_are_judged_as_upstream(tmp_path: Path, change: str, word: str) -> None:
+def test_a_branch_and_a_patch_of_it_are_judged_as_upstream(
+    tmp_path: Path, function: str, change: str, word: str
+) -> None:
     """The patch is one as git makes it, of several files; the function is cut out by its name behind it."""
-    kind = next(kind for kind in KINDS.values() if "SnapBuildPurgeOlderTxn" in kind.cut)
-    file = "src/backend/replication/logical/snapbuild.c"
+    kind = next(kind for kind in KINDS.values() if function in kind.cut)
+    file, text, held, wrong = TREES[function]
+    change = change.format(held=held, wrong=wrong)
     (tmp_path / "tree" / file).parent.mkdir(parents=True)
-    (tmp_path / "tree" / file).write_text(UPSTREAM)
-    patch, line = tmp_path / "their.patch", UPSTREAM.splitlines().index(HELD) + 1
+    (tmp_path / "tree" / file).write_text(text)
+    patch, line = tmp_path / "their.patch", text.splitlines().index(held) + 1
     old, new = (sum(one[0] != sign for one in change.splitlines()) for sign in "+-")
     patch.write_text(
         f"diff --git a/README b/README\n--- a/README\n+++ b/README\n@@ -1 +1 @@\n-a\n+b\n"
@@ -272,7 +331,7 @@ def regression(folder: Path, binding: Path) -> int:
 
 
 def test_every_candidate_is_listed() -> None:
-    there = {path for place in PLACES for path in place.glob("judge/*/*")}
+    there = {path for place in PLACES for path in place.glob("judge/*/*.c*")}
     assert there == {param.values[0] for param in CANDIDATES}
 
 

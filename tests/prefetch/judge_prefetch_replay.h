@@ -91,9 +91,9 @@ ssize_t __wrap_preadv2(int fd, const struct iovec *parts, int n, off_t offset, i
     ssize_t all = 0;
 
     for (int i = 0; i < n; i++) {
-        ssize_t got = of_errno(ask(
-            (judge_question){FILE_READ, fd, flags != 0, 0, parts[i].iov_len, (uint64_t)(offset + all), 0},
-            parts[i].iov_base));
+        ssize_t got = of_errno(
+            ask((judge_question){FILE_READ, fd, flags != 0, 0, parts[i].iov_len, (uint64_t)(offset + all), 0},
+                parts[i].iov_base));
         if (got < 0)
             return all > 0 ? all : got;
         all += got;
@@ -134,7 +134,8 @@ long __wrap_syscall(long number, ...)
     if (number != CACHESTAT)
         return __real_syscall(number, a[0], a[1], a[2], a[3]);
     const uint64_t *range = (const uint64_t *)a[1];
-    int64_t answer = of_errno(ask((judge_question){FILE_CACHED, (int)a[0], 0, 0, range[1], range[0], 0}, NULL));
+    int64_t answer =
+        of_errno(ask((judge_question){FILE_CACHED, (int)a[0], 0, 0, range[1], range[0], 0}, NULL));
     if (answer >= 0)
         *(uint64_t *)a[2] = (uint64_t)answer; // NOLINT
     return answer < 0 ? -1 : 0;
@@ -285,7 +286,8 @@ static void simulate(judge_host *host, judge_question *q)
     left = q->offset % 8192 == 0 && fate % 16 == 0 && left > 1 ? left / 2 : left;
     q->answer = size < 0 ? -EBADF : bytes == NULL ? -EFAULT : fate % 499 == 0 ? -EIO : (int64_t)left;
     for (int64_t i = 0; i < q->answer; i++)
-        bytes[i] = (unsigned char)(mixed((q->offset + (uint64_t)i) / 8 + (uint64_t)q->fd * 1000003) >> (q->offset + (uint64_t)i) % 8);
+        bytes[i] = (unsigned char)(mixed((q->offset + (uint64_t)i) / 8 + (uint64_t)q->fd * 1000003) >>
+                                   (q->offset + (uint64_t)i) % 8);
 }
 
 static void fill(inputs *in, arguments *a)
@@ -307,7 +309,7 @@ static void fill(inputs *in, arguments *a)
     size_t files = fd_count(job);
     int *fds = take(in, (files + 1) * sizeof *fds);
     for (size_t i = 0; i < files; i++)
-        fds[i] = job->segments != NULL && one_in(in, 16)  ? -1
+        fds[i] = job->segments != NULL && one_in(in, 16)   ? -1
                  : job->segments != NULL && !one_in(in, 4) ? 105 + 8 * (int)below(in, 100)
                                                            : 100 + (int)below(in, 85);
     job->fds = odd(in) ? NULL : fds;
@@ -316,7 +318,7 @@ static void fill(inputs *in, arguments *a)
         uint32_t last = i == 0 ? 0 : accesses[i - 1].block;
         accesses[i].file = i > 0 && one_in(in, 2) ? accesses[i - 1].file
                            : one_in(in, 800)      ? (uint32_t)edge(in, 32)
-                                                  : (uint32_t)below(in, job->file_count + (job->file_count == 0));
+                                             : (uint32_t)below(in, job->file_count + (job->file_count == 0));
         accesses[i].block = one_in(in, 3)     ? last + 1
                             : one_in(in, 4)   ? last
                             : one_in(in, 100) ? (uint32_t)edge(in, 32)
@@ -335,7 +337,7 @@ static void fill(inputs *in, arguments *a)
     }
     job->concurrency = concurrencies[below(in, 8)];
     job->buffers = job->concurrency + (one_in(in, 40) ? 0 : 1 + (uint32_t)below(in, 5));
-    job->buffers += one_in(in, 100) ? 1 << 21 : 0; /* more than there is memory for */
+    job->buffers += one_in(in, 100) ? 1 << 21 : 0;               /* more than there is memory for */
     job->use = (void (*)(void *, uint32_t, void *))(uintptr_t)1; /* there is one */
 }
 

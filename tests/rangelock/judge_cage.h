@@ -27,7 +27,7 @@ typedef struct arguments {
     /* what comes back */
     uint32_t is;
     bool result, raced;
-    bool is_another; /* the fiber was another thread's, for want of fibers: all is in order for it */
+    bool is_another;          /* the fiber was another thread's, for want of fibers: all is in order for it */
     uint64_t deadline, ready; /* of a sleep; the fibers that can go on, as bits */
     uint64_t blocks;          /* of memory that the lock has */
 } arguments;
@@ -333,8 +333,8 @@ static pid_t of;
 static uint64_t used, ready, chance = 88172645463325252; /* fibers in use, and those that can go on */
 static const void *owners[FIBERS];                       /* the threads whose they are */
 static _Thread_local char self;
-static unsigned long live;                               /* locks */
-static pgq_rangelock_hold *holds[HOLDS];                 /* whose copies there are; NULL: free */
+static unsigned long live;               /* locks */
+static pgq_rangelock_hold *holds[HOLDS]; /* whose copies there are; NULL: free */
 
 static size_t place_of(size_t i)
 {
@@ -397,7 +397,8 @@ static void slice(arguments *a)
     *a = *there;
     ready = a->ready;
     if (a->raced)
-        breaks("a data race: two threads reach the same bytes, one of them to write, and nothing orders them");
+        breaks(
+            "a data race: two threads reach the same bytes, one of them to write, and nothing orders them");
 }
 
 /* A free fiber: that of this thread, or one that was nobody's, or any. */

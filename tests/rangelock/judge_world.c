@@ -14,7 +14,10 @@
 
 enum { MOST_THREADS = WORLD_THREADS, FEW = 6, BYTES = 12, CALLS = 4, OLD = 14, MOST_NS = 3000000 };
 enum { CROWD = 300, CROWD_BYTES = 512 }; /* ranges that the director holds, and where */
-enum { LONG = 100, HANDED = 5000 };      /* of so many seeds one has two threads that hand a range to and fro, so often */
+enum {
+    LONG = 100,
+    HANDED = 5000
+}; /* of so many seeds one has two threads that hand a range to and fro, so often */
 enum { GRANTS, LATE_GRANTS, REFUSALS, TIMEOUTS, GIVEN_BACK };
 const char *const world_counts[] = {"grants", "after_a_wait", "refusals", "timeouts", "given_back", NULL};
 const unsigned world_steps = 16;
@@ -37,7 +40,7 @@ typedef struct file {
     pgq_rangelock *lock;
     unsigned threads, all, calls; /* all: with the director's own ranges, which lie behind the threads' */
     uint64_t arrivals,
-        first;     /* the first byte that is asked for: 0, any, or so that the last one is 2^63 - 2 */
+        first;            /* the first byte that is asked for: 0, any, or so that the last one is 2^63 - 2 */
     uint64_t unit, bytes; /* ranges are made of so many bytes, and there are so many such places */
     worker workers[MOST_THREADS + CROWD];
     int readers[BYTES], writers[BYTES];
@@ -48,7 +51,8 @@ static void choose_range(file *f, worker *w)
     uint64_t from = world_below(f->world, f->bytes), rest = f->bytes - from;
 
     w->lo = f->first + f->unit * from;
-    w->hi = w->lo + f->unit * (1 + world_below(f->world, rest > BYTES && !world_one_in(f->world, 8) ? 3 : rest));
+    w->hi =
+        w->lo + f->unit * (1 + world_below(f->world, rest > BYTES && !world_one_in(f->world, 8) ? 3 : rest));
     w->exclusive = f->bytes == 1 || world_one_in(f->world, 2);
     w->limit = f->bytes == 1               ? UINT64_MAX
                : world_one_in(f->world, 4) ? 0

@@ -20,7 +20,7 @@ STILL = 10.0
 
 
 def cpu_seconds(pid: int) -> float:
-    """The CPU time of a process, its threads, and its children, those that have ended, too; 0 if it has ended itself."""
+    """The CPU time of a process, its threads, and its children, ended ones, too; 0 if it has ended itself."""
     try:
         fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
         children = " ".join((task / "children").read_text() for task in Path(f"/proc/{pid}/task").iterdir()).split()

@@ -206,7 +206,7 @@ def main(
 
         if branch:
             change = Path(patch) if patch else None
-            candidate = judge_source.of_tree(Path(branch), change, folder, kind, compiler=compiler, flags=flags)
+            candidate = judge_source.of_tree(Path(branch), change, folder, kind, like, compiler=compiler, flags=flags)
         elif chosen is None:
             levels = dict(entry.split("=", 1) for entry in isa)
             candidate = judge_source.of_patch(path, folder, kind, like, compiler=compiler, flags=flags, isa=levels)

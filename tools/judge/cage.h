@@ -70,7 +70,7 @@ struct judge_host {
     const char *program;
     void (*serve)(judge_host *host, judge_question *question); /* NULL: nothing is to be asked */
     uint64_t digest;                                           /* its own */
-    pid_t pid; /* 0: none */
+    pid_t pid;                                                 /* 0: none */
     int listener, memory_fd;
     uintptr_t base; /* of the memory, in the host */
     uint64_t asked; /* the number of the question that waits for an answer */

@@ -58,6 +58,8 @@ class Kind:
     """Of the inputs with which it is timed: about so many elements, of which so many of a hundred are kept."""
     cut: tuple[str, ...] = ()
     """Names of upstream's that judge_upstream_KIND.c wraps, if a tree of PostgreSQL's is judged."""
+    untimed: bool = False
+    """What wraps it does as much itself: its speed says nothing."""
     functions: tuple[str, ...] = ()
     """Of a component: what its candidate defines, as candidate.h declares it. Empty: a kernel, one function."""
     world: Path | None = None
@@ -220,7 +222,8 @@ def _listed(stem: str, name: str, entry: dict[str, Any], like: str) -> Kind:
     sizes = tuple((n, percent) for n in entry.get("sizes", []) for percent in entry.get("percents", [50]))
     kernel = Kind(
         name, stem, *function, like, _row(at[2], like), loops, tuple(entry.get("asks", [])), entry.get("costs", 1),
-        sizes, tuple(entry.get("cut", [])), without=tuple(f"tests/{stem}/{node}" for node in entry.get("without", [])),
+        sizes, tuple(entry.get("cut", [])), entry.get("untimed", False),
+        without=tuple(f"tests/{stem}/{node}" for node in entry.get("without", [])),
     )  # fmt: skip
     if "world" not in entry:
         return kernel

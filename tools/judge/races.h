@@ -156,12 +156,30 @@ static void order_after(const volatile void *address, int order)
     result name(__VA_ARGS__);                                                                                \
     result name(__VA_ARGS__)
 #define RACES_PLAIN(n)                                                                                       \
-    RACES_DOUBLE(void, __tsan_read##n, void *at) { reach(at, n, false, false); }                             \
-    RACES_DOUBLE(void, __tsan_write##n, void *at) { reach(at, n, true, false); }                             \
-    RACES_DOUBLE(void, __tsan_read_write##n, void *at) { reach(at, n, true, false); }                        \
-    RACES_DOUBLE(void, __tsan_unaligned_read##n, void *at) { reach(at, n, false, false); }                   \
-    RACES_DOUBLE(void, __tsan_unaligned_write##n, void *at) { reach(at, n, true, false); }                   \
-    RACES_DOUBLE(void, __tsan_unaligned_read_write##n, void *at) { reach(at, n, true, false); }
+    RACES_DOUBLE(void, __tsan_read##n, void *at)                                                             \
+    {                                                                                                        \
+        reach(at, n, false, false);                                                                          \
+    }                                                                                                        \
+    RACES_DOUBLE(void, __tsan_write##n, void *at)                                                            \
+    {                                                                                                        \
+        reach(at, n, true, false);                                                                           \
+    }                                                                                                        \
+    RACES_DOUBLE(void, __tsan_read_write##n, void *at)                                                       \
+    {                                                                                                        \
+        reach(at, n, true, false);                                                                           \
+    }                                                                                                        \
+    RACES_DOUBLE(void, __tsan_unaligned_read##n, void *at)                                                   \
+    {                                                                                                        \
+        reach(at, n, false, false);                                                                          \
+    }                                                                                                        \
+    RACES_DOUBLE(void, __tsan_unaligned_write##n, void *at)                                                  \
+    {                                                                                                        \
+        reach(at, n, true, false);                                                                           \
+    }                                                                                                        \
+    RACES_DOUBLE(void, __tsan_unaligned_read_write##n, void *at)                                             \
+    {                                                                                                        \
+        reach(at, n, true, false);                                                                           \
+    }
 #define RACES_CHANGE(bits, name, builtin)                                                                    \
     RACES_DOUBLE(uint##bits##_t, __tsan_atomic##bits##_##name, volatile uint##bits##_t *at,                  \
                  uint##bits##_t value, int order)                                                            \
@@ -207,9 +225,9 @@ static void order_after(const volatile void *address, int order)
 /* clang-format off */
 RACES_PLAIN(1) RACES_PLAIN(2) RACES_PLAIN(4) RACES_PLAIN(8) RACES_PLAIN(16)
 RACES_ATOMIC(8) RACES_ATOMIC(16) RACES_ATOMIC(32) RACES_ATOMIC(64)
-/* clang-format on */
+    /* clang-format on */
 
-RACES_DOUBLE(void, __tsan_read_range, void *at, size_t size)
+    RACES_DOUBLE(void, __tsan_read_range, void *at, size_t size)
 {
     reach(at, size, false, false);
 }

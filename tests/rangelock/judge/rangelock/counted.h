@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: PostgreSQL */
 /* right.c with the number of requests and releases so far: a lock that goes wrong when it is old defines the four functions anew. */
-#define candidate_create right_create
+#define candidate_create  right_create
 #define candidate_acquire right_acquire
 #define candidate_release right_release
 #define candidate_destroy right_destroy

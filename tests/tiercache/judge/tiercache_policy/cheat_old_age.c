@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: PostgreSQL */
 /* Wrong: as right.c, but after 20,000 hits it names no victim. free_ghost: the hits so far. */
-#define candidate_hit right_hit
+#define candidate_hit    right_hit
 #define candidate_victim right_victim
 static void candidate_hit(policy *p, uint32_t entry);
 static uint32_t candidate_victim(policy *p);
