@@ -22,6 +22,7 @@ from pgquern.variants import Variant
 
 from bench import goals
 from bench.goals import Goals, Roles
+from tools.common import watch
 from tools.common.matrix import with_cell
 from tools.judge import __main__ as judge
 from tools.judge import build as judge_build
@@ -618,6 +619,18 @@ def test_an_error_of_the_keeper_in_a_world_is_not_the_candidates_fault(tmp_path:
     program.chmod(0o755)
     with pytest.raises(JudgeError, match="no process"):
         judge_world.run(Candidate(KINDS["rangelock"], Path("their.c"), tmp_path), program, 1)
+
+
+def test_what_a_child_does_is_time_of_its_parent() -> None:
+    """The world's runs are children, and may take minutes."""
+    busy = "import time\nwhile time.process_time() < 0.3: pass\nprint('done', flush=True)\ninput()"
+    parent = f"import subprocess, sys\nsubprocess.run([sys.executable, '-c', {busy!r}])"
+    command = [sys.executable, "-c", parent]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "done\n"
+        assert watch.cpu_seconds(process.pid) >= 0.25
+        process.communicate("\n")
 
 
 def test_native_inputs_give_a_verdict() -> None:
