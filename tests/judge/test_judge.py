@@ -271,7 +271,7 @@ TREES = {
 @pytest.mark.parametrize("function", TREES)
 @pytest.mark.parametrize(
     ("change", "word"),
-    [("", "PASS"), ("+\t\t/* Why. */\n {held}\n", "PASS"), ("-{held}\n+{wrong}\n", "FAIL")],
+    [("", "PASS"), ("+\t\t/* Why. */\n {held}\n", "PASS"), ("-{held}\n+{wrong}\n {after}\n", "FAIL")],
     ids=["as it is", "a comment", "a wrong line"],
 )
 def test_a_branch_and_a_patch_of_it_are_judged_as_upstream(
@@ -280,7 +280,7 @@ def test_a_branch_and_a_patch_of_it_are_judged_as_upstream(
     """The patch is one as git makes it, of several files; the function is cut out by its name behind it."""
     kind = next(kind for kind in KINDS.values() if function in kind.cut)
     file, text, held, wrong = TREES[function]
-    change = change.format(held=held, wrong=wrong)
+    change = change.format(held=held, wrong=wrong, after=text.partition(f"{held}\n")[2].splitlines()[0])
     (tmp_path / "tree" / file).parent.mkdir(parents=True)
     (tmp_path / "tree" / file).write_text(text)
     patch, line = tmp_path / "their.patch", text.splitlines().index(held) + 1

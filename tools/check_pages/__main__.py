@@ -284,7 +284,7 @@ def grid(relation: Relation, cells: int) -> tuple[list[Verdict], int]:
     """The worst verdict of each cell, and how many pages a cell stands for."""
     pages = len(relation.verdicts)
     each = max(1, -(-pages // cells))
-    worst = np.maximum.reduceat(relation.verdicts, range(0, pages, each)) if pages else []
+    worst = np.maximum.reduceat(relation.verdicts, range(0, pages, each)) if pages else relation.verdicts
     return [Verdict(verdict) for verdict in worst], each
 
 
