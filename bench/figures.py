@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: PostgreSQL
-"""The figures of this CPU: bench/figures/CPU.md, for people, and CPU.json, the values of all configurations.
+"""The figures of this CPU: bench/figures/CPU.json, the values of all configurations. The report shows them.
 
     python -m bench.figures      (after `make bench` and what else measures; 1 s)
 
@@ -15,15 +15,13 @@ from typing import Any
 
 import click
 
-from bench import parts
-from bench.goals import Ratio
 from tools.common import environment, results
 from tools.common.results import Result
 
 FOLDER = Path("bench/figures")
 LAYERS = (
-    "bench", "beside", "endtoend", "fio", "growth", "icount", "policies", "recovery", "simulation", "speed", "stack",
-    "vacuum", "workload", "written",
+    "bench", "beside", "endtoend", "growth", "icount", "policies", "recovery", "simulation", "speed", "stack",
+    "vacuum", "workload",
 )  # fmt: skip
 
 
@@ -38,69 +36,6 @@ def refusal(result: Result) -> str:
     if result.layer == "bench" and result.model_dump()["mode"] != "full":
         return f"a {result.model_dump()['mode']} selection decides nothing: run `make bench`"
     return ""
-
-
-def line(standing: dict[str, Any], counted: str) -> str:
-    """A floor or a target: its bound, its worst configuration, how much of the bound that one reaches."""
-    where = ", ".join(f"{k} {v}" for k, v in standing["worst_config"].items())
-    bound = standing["bound"]
-    if standing["worst_is_bare"]:
-        bound += f"; here {standing['worst_bound']:.2f}, the bare moves"
-    worst, reached = Ratio.model_validate(standing["worst"]), 100 * standing["reached"]
-    counts = f"{standing[counted]} of {standing['of']}"
-    if standing["holds"] < standing["of"] and standing["obstacle"]:
-        counts += f": {standing['obstacle']}"
-    return f"| {standing['title']} | {standing['variant']} | {bound} | {worst} | {where} | {reached:.0f} % | {counts} |"
-
-
-def standings(name: str, found: Sequence[dict[str, Any]], counted: str) -> list[str]:
-    """The table of the floors or of the targets of one stem. counted: "breaks" or "holds"."""
-    if not found:
-        return []
-    covers = sorted({standing["worst"]["coverage"] for standing in found if standing["worst"]["coverage"]})
-    covered = " or ".join(f"{100 * coverage:.0f} %" for coverage in covers)
-    return [
-        f"| {name} | variant | bound | worst [{covered} interval] | which | reached | {counted} in |",
-        "|---|---|---|---|---|---|---|",
-        *(line(standing, counted) for standing in found),
-        "",
-    ]
-
-
-def bench_section(result: Result) -> list[str]:
-    """Floors and targets of one stem, and what was measured how."""
-    r = result.model_dump()
-    skipped = [item.name.removeprefix("variant ") for item in result.items if item.status == "skipped"]
-    return [
-        f"## `{result.stem}`: {result.says}",
-        "",
-        f"`make bench STEM={result.stem}`, {result.finished:%Y-%m-%d}, commit {result.commit}, {result.cpu}, "
-        f"{result.tools['gcc']}, `{r['flags']}`, {r['runs']} × {r['rounds']} rounds on "
-        f"{environment.cpus(r['pinned_to_cpu'])}, {r['steal_percent']:.1f} % of the time stolen by the hypervisor. "
-        f"Ran: {', '.join(r['ran'])}. Skipped, because this CPU lacks them: {', '.join(skipped) or 'none'}.",
-        "",
-        *standings("floor", r["floors"], "breaks"),
-        *standings("target", r["targets"], "holds"),
-    ]
-
-
-def markdown(found: Sequence[Result]) -> str:
-    """The whole file."""
-    lines = [
-        f"# Figures: {environment.cpu()}",
-        "",
-        "Made by `make bench ONLY=figures`; the values of all configurations are in the JSON file beside this one. "
-        "A floor is a regression bound: it is broken where the whole interval is worse than the bound. A target is "
-        "what we aim at: it holds where the unfavourable end of the interval does; `reached` is the median's share "
-        "of the bound in the worst configuration. Where bare memory moves miss a target, they are the target.",
-        "",
-    ]
-    for stem in sorted({result.stem for result in found}):
-        for result in found:
-            if (result.layer, result.stem) == ("bench", stem):
-                lines += bench_section(result)
-        lines += parts.figures(stem, found)
-    return "\n".join(lines).rstrip() + "\n"
 
 
 def rounded(value: Any) -> Any:
@@ -167,10 +102,9 @@ def main() -> None:
     path = FOLDER / environment.cpu_slug()
     if path.with_suffix(".json").exists():
         found = merged([expanded(value) for value in json.loads(path.with_suffix(".json").read_text())], found)
-    path.with_suffix(".md").write_text(markdown(found))
     values = [compact(result.model_dump(mode="json", exclude_defaults=True)) for result in found]
     path.with_suffix(".json").write_text(json.dumps(values, separators=(",", ":")) + "\n")
-    click.echo(f"figures: {path}.md, {path}.json")
+    click.echo(f"figures: {path}.json")
 
 
 if __name__ == "__main__":

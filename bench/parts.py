@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: PostgreSQL
-"""What a stem adds to the report and to the figures: bench/STEM/report.html and bench/STEM/report.py, if it has them.
+"""What a stem adds to the report: bench/STEM/report.html and bench/STEM/report.py, if it has them.
 
-report.html is a part of the page, for Jinja, rendered with what context() of report.py returns. figures() of report.py
-returns the lines of the stem's own sections in bench/figures/CPU.md.
+report.html is a part of the page, for Jinja, rendered with what context() of report.py returns.
 """
 
 import importlib
@@ -37,10 +36,3 @@ def contexts(found: Sequence[Result]) -> dict[str, dict[str, Any]]:
         if (BENCH / stem / "report.html").exists() and (module := _module(stem)):
             parts[stem] = module.context(of_stem(stem, found))
     return parts
-
-
-def figures(stem: str, found: Sequence[Result]) -> list[str]:
-    """The stem's own sections of the figures, as lines of Markdown."""
-    module = _module(stem)
-    lines: list[str] = module.figures(of_stem(stem, found)) if module else []
-    return lines

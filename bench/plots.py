@@ -4,7 +4,6 @@
 import io
 import re
 from collections.abc import Sequence
-from html import escape
 from typing import Any
 
 import matplotlib as mpl
@@ -13,8 +12,6 @@ import numpy as np
 mpl.use("Agg")
 from matplotlib import pyplot as plt
 from matplotlib.figure import Figure
-
-from bench import plotted
 
 Item = dict[str, Any]
 
@@ -42,8 +39,7 @@ INK = ("#000000", "#1d2330", "#444a55")
 
 
 def svg(figure: Figure) -> str:
-    """The figure as an <svg> element that scales to its box. Its <metadata> holds what it shows, as CSV."""
-    shown = plotted.table(figure)
+    """The figure as an <svg> element that scales to its box."""
     out = io.StringIO()
     figure.savefig(
         out, format="svg", bbox_inches="tight", metadata=dict.fromkeys(("Date", "Creator", "Format", "Type"))
@@ -58,7 +54,7 @@ def svg(figure: Figure) -> str:
     text = re.sub(r' id="([\w.-]+)"', lambda match: match[0] if match[1] in referred else "", text)
     # Text is black unless it says otherwise.
     head, _, body = text.partition(">")
-    return f'{head} fill="currentColor">\n <metadata class="csv">{escape(shown)}</metadata>{body}'
+    return f'{head} fill="currentColor">{body}'
 
 
 def colours(ours: Sequence[str], upstream: Sequence[str] = ()) -> dict[str, str]:

@@ -63,16 +63,14 @@ test-servers: $(TEST_NEEDS) $(PG_EXTENSIONS) $(SETUP)/servers.stamp $(SETUP)/tlc
 test-servers-%:
 	@PGQUERN_BUILDS="$(BUILDS)" PGQUERN_RESULT=test-servers $(PYTEST) $(filter tests/$*/%,$(SERVER_TESTS)) $(if $(BUILDS),|| [ $$? = 5 ])
 
-# Tests of programs that build, judge, audit and draw: seconds each. Those of the judge, most of them, beside the others.
-# EXAMPLES=whole: those of a minute and more, too.
+# Tests of programs that build, judge, audit and draw: seconds each, so a process for each file, side by side. EXAMPLES=whole: those
+# of a minute and more, too.
+TOOL_TESTS = $(shell grep -l 'mark.tools' $(HOUSE_TESTS))
 test-tools: $(TEST_NEEDS) $(EXTRACTED) $(SETUP)/coq.stamp $(SETUP)/tlc.stamp kernels-asan
-	@PGQUERN_PROFILE=$(or $(EXAMPLES),brief) $(MAKE) --keep-going --output-sync=target --jobs=2 test-tools-judge test-tools-others
+	@PGQUERN_PROFILE=$(or $(EXAMPLES),brief) $(MAKE) --keep-going --output-sync=target --jobs=$(AT_ONCE) $(subst /,-,$(TOOL_TESTS:tests/%.py=test-tools-%))
 
-test-tools-judge:
-	@PGQUERN_RESULT=test-judge $(PYTEST) -m tools tests/judge
-
-test-tools-others:
-	@PGQUERN_RESULT=test-tools $(PYTEST) -m tools $(filter-out tests/judge/%,$(HOUSE_TESTS))
+test-tools-%:
+	@PGQUERN_RESULT=$* $(PYTEST) -m tools tests/$(subst -,/,$*).py
 
 # Where there is no Chromium, and none may be installed, each of these is SKIPPED.
 test-browser: $(TEST_NEEDS) $(SETUP)/python.stamp

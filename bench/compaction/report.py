@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: PostgreSQL
-"""Compaction's part of the report and of the figures: a real page, the server's own function, recoveries."""
+"""Compaction's part of the report: a real page, the server's own function, recoveries."""
 
 import json
 from collections.abc import Sequence
@@ -11,7 +11,6 @@ from markupsafe import Markup
 from matplotlib import pyplot as plt
 
 from bench import plots
-from bench.goals import Ratio
 from tools.common.results import Result
 from tools.look import page_picture
 
@@ -86,76 +85,3 @@ def context(found: Sequence[Result]) -> dict[str, Any]:
             for count in sorted({item["updates"] for item in recoveries})
         ],
     }
-
-
-def _head(result: Result) -> str:
-    return f"{result.finished:%Y-%m-%d}, commit {result.commit}, {result.cpu}"
-
-
-def _beside_figures(result: Result) -> list[str]:
-    """A line for each server and kernel: the worst configuration, the middle one, the best."""
-    items = _items([result], "beside")
-    covered = max(item["speedup"]["coverage"] for item in items)
-    lines = [
-        "### Beside a real server's own function",
-        "",
-        f"`make bench ONLY=beside`, {_head(result)}. How many times as fast a kernel is as the server's own "
-        "PageRepairFragmentation, on the same pages in one process of that server.",
-        "",
-        f"| server | kernel | configurations | worst [{100 * covered:.0f} % interval] | which | middle | best |",
-        "|---|---|---|---|---|---|---|",
-    ]
-    rows: dict[tuple[str, str, str], list[dict[str, Any]]] = {}
-    for item in items:
-        rows.setdefault((item["config"]["server"], item["optimisation"], item["variant"]), []).append(item)
-    for (server, optimisation, variant), row in rows.items():
-        if variant == "native":
-            continue
-        ranked = sorted(row, key=lambda item: float(item["speedup"]["median"]))
-        low, high = ranked[0], ranked[-1]
-        worst, middle = Ratio.model_validate(low["speedup"]), ranked[len(ranked) // 2]["speedup"]["median"]
-        which = ", ".join(f"{k} {v}" for k, v in low["config"].items() if k != "server")
-        best = high["speedup"]["median"]
-        lines.append(
-            f"| {server} ({optimisation}) | {variant} | {len(row)} | {worst} | {which} | {middle:.2f} | {best:.2f} |"
-        )
-    return [*lines, ""]
-
-
-def spread(value: dict[str, float], rounds: int) -> str:
-    """The median and all rounds; of one round just its value."""
-    median = f"{value['median']:.2f}"
-    return median if rounds == 1 else f"{median} ({value['low']:.2f} to {value['high']:.2f})"
-
-
-def _endtoend_figures(result: Result) -> list[str]:
-    """Recovery and VACUUM of real servers."""
-    lines = [
-        "### Inside real servers",
-        "",
-        f"`make bench ONLY=endtoend`, {_head(result)}. The median of all rounds (the lowest to the highest; of one, "
-        "its value). The recovered table is the same in all of them. Embedded servers are built with -Os, Debian's "
-        "with -O2.",
-        "",
-        "| server | updates | kernel inside | rounds | startup CPU s | native / kernel | VACUUM ms |",
-        "|---|---|---|---|---|---|---|",
-    ]
-    for item in _items([result], "endtoend"):
-        rounds = item["rounds"]
-        lines.append(
-            f"| {item['build']} | {item['updates']:,} | {item['kernel']} | {rounds} | "
-            f"{spread(item['startup_cpu'], rounds)} | {spread(item['speedup'], rounds)} | "
-            f"{1000 * item['vacuum']['median']:.0f} |"
-        )
-    return [*lines, ""]
-
-
-def figures(found: Sequence[Result]) -> list[str]:
-    """Sections of bench/figures/CPU.md."""
-    lines: list[str] = []
-    for result in found:
-        if result.layer == "beside":
-            lines += _beside_figures(result)
-        if result.layer == "endtoend":
-            lines += _endtoend_figures(result)
-    return lines

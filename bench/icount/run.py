@@ -23,7 +23,7 @@ import subprocess
 import tempfile
 import time
 import tomllib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from itertools import islice
 from pathlib import Path
@@ -151,12 +151,23 @@ def toolchain() -> str:
     return f"gcc {gcc}, glibc {glibc}, memcpy for {memcpy}"
 
 
+def text_of(recorded: Mapping[str, Counts]) -> str:
+    """As JSON: a line a shape, so that a difference is read by shapes."""
+    parts = (
+        f" {json.dumps(tools)}: {{\n"
+        + ",\n".join(f"  {json.dumps(shape)}: {json.dumps(counts[shape], sort_keys=True)}" for shape in sorted(counts))
+        + "\n }"
+        for tools, counts in sorted(recorded.items())
+    )
+    return "{\n" + ",\n".join(parts) + "\n}\n"
+
+
 def accept(path: Path, counts: Counts, tools: str) -> None:
     """Record the counts; those of variants that were not counted stay, and those with other tools."""
     recorded: dict[str, Counts] = json.loads(path.read_text()) if path.exists() else {}
     kept = recorded.get(tools, {})
     recorded[tools] = {shape: kept.get(shape, {}) | found for shape, found in counts.items()}
-    path.write_text(json.dumps(recorded, indent=1, sort_keys=True) + "\n")
+    path.write_text(text_of(recorded))
     click.echo(f"recorded in {path}: commit it, and say why the counts changed")
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: PostgreSQL
-"""The I/O scheduler's part of the report and of the figures: the seed's story on a simulated and on a real device."""
+"""The I/O scheduler's part of the report: the seed's story on a simulated and on a real device."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -120,66 +120,3 @@ def context(found: Sequence[Result]) -> dict[str, Any]:
         shown["ends"] = _swept(simulated["sweep"])
         shown["peers"] = simulated.get("peers", [])
     return shown
-
-
-def _simulated_section(result: dict[str, Any]) -> list[str]:
-    lines = [
-        "### The I/O scheduler on a simulated device",
-        "",
-        f"`pgquern simulate`, commit {result['commit']}. Simulated time: the machine does not matter.",
-        "",
-        "| work | figure | reached | target | the seed's own |",
-        "|---|---|---|---|---|",
-    ]
-    for t in result["items"]:
-        bound = f"{'≤' if t['at_most'] else '≥'} {t['bound']:g}"
-        lines.append(f"| {t['work']} | {t['figure']} | {t['reached']:,.2f} | {bound} | {t['seed']} |")
-    return [*lines, "", *_peer_lines(result.get("peers", []))]
-
-
-def _peer_lines(found: Sequence[Mapping[str, Any]]) -> list[str]:
-    if not found:
-        return []
-    return [
-        "Beside a checkpointer and an autovacuum that never stop, each scheduler on one device. `mclock` is told how "
-        "many requests to keep in flight, and, where it says so, has a part of the device reserved for the foreground:",
-        "",
-        "| foreground | scheduler | p99, µs | a second | background, a second |",
-        "|---|---|---|---|---|",
-        *(
-            f"| {f['foreground']} | {f['peer']} | {f['p99_us']:,.0f} | {f['a_second']:,.0f} | {f['background']:,.0f} |"
-            for f in found
-        ),
-        "",
-    ]
-
-
-def _real_section(result: dict[str, Any]) -> list[str]:
-    heads = ["way", "p50, µs", "p99, µs", "backend", "checkpointer", "autovacuum", "writeback"]
-    lines = [
-        "### The I/O scheduler on a real file",
-        "",
-        f"`make bench ONLY=shares`, {result['commit']}, {result['cpu']}, {result['rounds']} rounds of {result['ms']} "
-        f"ms, {result['steal_percent']:.1f} % of the time stolen. Latency of the foreground, and requests a second by "
-        "class: the median of the rounds, the lowest and the highest.",
-        "",
-        "| " + " | ".join(heads) + " |",
-        "|---" * len(heads) + "|",
-    ]
-    for t in result["items"]:
-        if t["status"] == "skipped":
-            lines.append(f"| {t['name']} | skipped: {t['reason']} |" + " |" * (len(heads) - 2))
-        else:
-            cells = [t["p50_us"], t["p99_us"], *t["a_second"]]
-            lines.append(f"| {t['name']} | " + " | ".join(_cell(c) for c in cells) + " |")
-    return [*lines, ""]
-
-
-def _cell(figure: Mapping[str, float]) -> str:
-    return f"{figure['median']:,.0f} [{figure['low']:,.0f}, {figure['high']:,.0f}]"
-
-
-def figures(found: Sequence[Result]) -> list[str]:
-    """Sections of bench/figures/CPU.md."""
-    simulated, real = _of_layer(found, "simulation"), _of_layer(found, "workload")
-    return (_simulated_section(simulated) if simulated else []) + (_real_section(real) if real else [])

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: PostgreSQL
-"""The prefetcher's part of the report and of the figures: cold recoveries of a real server, and the simulated ones."""
+"""The prefetcher's part of the report: cold recoveries of a real server, and the simulated ones."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -40,48 +40,3 @@ def context(found: Sequence[Result]) -> dict[str, Any]:
         _replay(axes, result)
         picture = Markup(plots.svg(figure))
     return {"rows": result["items"], "run": result, "picture": picture}
-
-
-def figures(found: Sequence[Result]) -> list[str]:
-    """Sections of bench/figures/CPU.md."""
-    parts = {"recovery": _recovery_lines, "fio": _fio_lines}
-    return [line for layer, lines in parts.items() if (result := _of(found, layer)) for line in lines(result)]
-
-
-def _fio_lines(result: dict[str, Any]) -> list[str]:
-    return [
-        "### Cold random reads beside fio",
-        "",
-        f"`make bench ONLY=fio`, commit {result['commit']}, {result['tools']['fio']}, io_uring, O_DIRECT, at the same "
-        f"depth on the same file, medians of {result['rounds']} rounds.",
-        "",
-        "| in flight | variant | ns a read | fio | times as fast as fio [least, most] |",
-        "|---|---|---|---|---|",
-        *(
-            f"| {i['window']} | {i['variant']} | {i['ns']:,.0f} | {i['fio_ns']:,.0f} "
-            f"| {i['times']:.2f} [{min(i['by_round']):.2f}, {max(i['by_round']):.2f}] |"
-            for i in result["items"]
-        ),
-        "",
-    ]
-
-
-def _recovery_lines(result: dict[str, Any]) -> list[str]:
-    server = next(iter(result["tools"].values()))
-    lines = [
-        "### Cold crash recoveries of a real server",
-        "",
-        f"`make bench ONLY=recovery`, {result['commit']}, PostgreSQL {server}: {result['updates']:,} updates, median "
-        f"of {result['rounds']} rounds. The files had left the kernel's page cache; what lies below was not emptied. "
-        f"With all files cached redo takes {result['warm']:.2f} s.",
-        "",
-        "| concurrency | redo, s | low | high | speed-up | simulated, s |",
-        "|---|---|---|---|---|---|",
-    ]
-    for item in result["items"]:
-        redo = item["redo"]
-        lines.append(
-            f"| {item['concurrency']} | {redo['median']:.2f} | {redo['low']:.2f} | {redo['high']:.2f} | "
-            f"{item['speedup']:.2f} | {item['simulated']:.2f} |"
-        )
-    return [*lines, ""]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: PostgreSQL
-"""The part of the report and of the figures on the I/O stack (tools/stack), and on hit rates (policies.py)."""
+"""The part of the report on the I/O stack (tools/stack), and on hit rates (policies.py)."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -15,7 +15,6 @@ from bench.tiercache.peer import LEAST_FRAMES
 from bench.tiercache.policies import DEFAULT, MOST_POINTS, PERCENTS, SEVEN, points, summary
 from tools.common.results import Result
 from tools.stack.__main__ import CONFIGURATIONS, DEVICES
-from tools.stack.targets import SWEPT
 
 NAMES = [configuration.name for configuration in CONFIGURATIONS]
 ALL_FOUR = "all four, images"
@@ -232,83 +231,3 @@ def context(found: Sequence[Result]) -> dict[str, Any]:
         "rates": rates,
         "distances": distances(found),
     }
-
-
-def figures(found: Sequence[Result]) -> list[str]:
-    """Sections of bench/figures/CPU.md."""
-    stack = _stack(found)
-    return [*(_stack_lines(stack) if stack else []), *_policy_lines(found)]
-
-
-def _policy_lines(found: Sequence[Result]) -> list[str]:
-    sweep = distances(found)
-    if sweep is None:
-        return []
-    return [
-        "### Eviction policies on eight traces (`make bench ONLY=policies`)",
-        "",
-        f"Points of hits from the best of the seven policies of libcachesim; caches of {LEAST_FRAMES} frames and more. "
-        "They are counted, so they are the same on each CPU.",
-        "",
-        "| policy | farthest | where | by more than 2 points | mean |",
-        "|---|---|---|---|---|",
-        *(f"| {' | '.join(row)} |" for row in sweep["rows"]),
-        "",
-    ]
-
-
-def _stack_lines(stack: dict[str, Any]) -> list[str]:
-    rows = [
-        f"| {i['device']} | {i['parts']} | {i['transactions_a_second']:,.0f} | {i['read_p99_ms']:.2f} "
-        f"| {i['read_p999_ms']:.2f} | {i['commit_p50_ms']:.2f} | {i['commit_p99_ms']:.1f} | {i['store_reads']:.0f} "
-        f"| {i['store_writes']:.0f} | {i['log_mb']:.2f} | {i['mb']:.2f} |"
-        for i in stack["items"]
-    ]
-    return [
-        "### The file I/O stack, each part alone and all together (`pgquern stack`)",
-        "",
-        f"Medians of {stack['rounds']} rounds, {stack['threads']} threads beside checkpoints; requests and MB for 1000 "
-        "transactions.",
-        "",
-        "| device | parts | transactions a second | read p99, ms | p99.9 | commit p50 | commit p99 | store reads "
-        "| store writes | MB of log | MB in all |",
-        "|---|---|---|---|---|---|---|---|---|---|---|",
-        *rows,
-        "",
-        *target_lines(stack),
-    ]
-
-
-def target_lines(stack: dict[str, Any]) -> list[str]:
-    """The targets, and what was measured by the number of threads, if the result has them."""
-    if not stack.get("aims"):
-        return []
-    lines = [
-        f"| {t['device']} | {t['title']} | {t['wanted']} | {t['ratio']:.2f} [{t['least']:.2f}, {t['most']:.2f}] |"
-        for t in stack["aims"]
-    ]
-    return [
-        "| device | target | wanted | reached [worst to best round, best to worst] |",
-        "|---|---|---|---|",
-        *lines,
-        "",
-        *(line for key, title, digits in SWEPT for line in swept_lines(stack["sweep"], key, title, digits)),
-    ]
-
-
-def swept_lines(sweep: list[dict[str, Any]], key: str, title: str, digits: int) -> list[str]:
-    """A figure by the number of threads."""
-    numbers = sorted({item["threads"] for item in sweep})
-    rows = dict.fromkeys((item["device"], item["parts"]) for item in sweep)
-    lines = []
-    for device, parts in rows:
-        of = {i["threads"]: i[key] for i in sweep if (i["device"], i["parts"]) == (device, parts)}
-        lines.append(f"| {device} | {parts} | {' | '.join(f'{of[n]:,.{digits}f}' for n in numbers)} |")
-    return [
-        f"{title[0].upper()}{title[1:]} by the number of threads:",
-        "",
-        f"| device | parts | {' | '.join(map(str, numbers))} |",
-        f"|---|---|{'---|' * len(numbers)}",
-        *lines,
-        "",
-    ]

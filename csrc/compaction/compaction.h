@@ -78,6 +78,27 @@ size_t pgq_compaction_repair_fragmentation_batch(void *const pages[], size_t n, 
 size_t pgq_compaction_batch(pgq_compaction_fn fn, void *const pages[], size_t n, bool truncate,
                             pgq_status status[]);
 
+/* The ids that rows may have; 0: not known, and not looked at. */
+typedef struct pgq_compaction_tuple_bounds {
+    uint32_t next_xid, oldest_xid, relfrozenxid;
+    uint32_t next_multi, oldest_multi, relminmxid;
+    uint32_t natts; /* the columns of the table */
+} pgq_compaction_tuple_bounds;
+
+/*
+ * Looks at each line pointer, tuple header and HOT chain of n heap pages of 8192 bytes, the first of them block first_block.
+ * suspect[i] becomes 0 if page i is all zero, or if all of these hold, whatever pg_xact and pg_multixact say; else 1:
+ *
+ * - the kernels above accept it, and no two tuples share bytes;
+ * - verify_heapam names no line pointer of it (contrib/amcheck/verify_heapam.c as of 18, without what it says of columns'
+ *   values and of TOAST);
+ * - no t_ctid has offset 0, and none of a tuple with xmax 0 points to its own number in another block.
+ *
+ * So 1 may be a false alarm (a row that was not committed). Returns the number of 1s. Reads only within the pages.
+ */
+size_t pgq_compaction_suspect_tuples(const void *pages, size_t n, uint32_t first_block,
+                                     const pgq_compaction_tuple_bounds *bounds, uint8_t suspect[]);
+
 #pragma GCC visibility pop
 
 #ifdef __cplusplus

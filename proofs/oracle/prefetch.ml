@@ -1,12 +1,6 @@
 (* SPDX-License-Identifier: PostgreSQL *)
-(* The proved prefetcher, and its ring alone, as a program: a line of input, a line of output, until the end of the input.
+(* The proved prefetcher as a program: a line of input, a line of output, until the end of the input.
 
-   In:  new DISTANCE N      a fresh ring (lrq_alloc)
-        complete LSN        entries of records below the LSN leave (lrq_complete)
-        prefetch A...       look-ahead (lrq_prefetch): the callback's answers, i<LSN> an I/O, n<LSN> none, a for AGAIN
-   Out: inflight completed consumed starved ENTRY...
-        consumed: how many answers were asked for; starved: 1 if one more was asked for than there are;
-        an entry is i<LSN> or n<LSN>, the oldest first.
    In:  start N BEGIN SPACE DIRECT   a fresh prefetcher (start); SPACE: records in the queue; DIRECT: 0 or 1
         change N                     the concurrency (reconfigure)
         begin AT                     reading begins anew (begin_read)
@@ -17,7 +11,8 @@
                                      flags: 1 an image, 2 will be initialised, 4 in use
    Out: of start, change and begin "ok"; of read GIVEN UNUSED EVENT... : FILTER... : RECENT... : ENTRY...
         GIVEN: the LSN, or - for none; UNUSED: the answers that were not asked for; an event is WHAT@LSN,BLOCK; a filter is
-        its key, LSN and block; RECENT the window, the newest first; "wrong question" if an answer is of another kind
+        its key, LSN and block; RECENT the window, the newest first; "wrong question" if an answer is of another kind;
+        an entry of the ring is i<LSN> or n<LSN>, the oldest first
    LSNs are below 2^62, since OCaml's int has 63 bits.  What breaks these rules ends the program with exit code 2. *)
 
 open Prefetch_proved
@@ -31,32 +26,14 @@ let number text =
   | Some n when n >= 0 && n lsr 62 = 0 -> n
   | _ -> fail ("not a number from 0 to 2^62: " ^ text)
 
-let answer text =
-  let lsn () = number (String.sub text 1 (String.length text - 1)) in
-  match text.[0] with 'i' -> Io (lsn ()) | 'n' -> NoIo (lsn ()) | 'a' when text = "a" -> Again | _ -> fail text
-
-(* The callback: the answers to come, how many were taken, and whether one more was asked for. *)
-let look (answers, taken, _) =
-  match answers with a :: rest -> (a, (rest, taken + 1, false)) | [] -> (Again, ([], taken, true))
-
 (* The proof's queue is a function, and each push wraps it once more.  An array gives the same answers. *)
 let flat r =
   let slots = Array.init r.size r.queue in
   { r with queue = (fun i -> slots.(i)) }
 
-let step ring line =
-  match String.split_on_char ' ' line with
-  | [ "new"; distance; n ] -> (lrq_alloc (number distance) (number n), 0, false)
-  | [ "complete"; lsn ] -> (lrq_complete (number lsn) ring, 0, false)
-  | "prefetch" :: answers ->
-      let ring, (_, taken, starved) = lrq_prefetch look (List.map answer answers, 0, false) ring in
-      (ring, taken, starved)
-  | _ -> fail ("unknown: " ^ line)
-
 let entry e = Printf.sprintf " %c%d" (if e.entry_io then 'i' else 'n') e.entry_lsn
 
-(* ---- the prefetcher; its world is the answers to come ---- *)
-
+(* Its world is the answers to come. *)
 exception Wrong_question
 
 let numbers text = List.map number (String.split_on_char ',' text)
@@ -149,20 +126,12 @@ let run running line =
       | given, p -> (told given p, { running with prefetcher = quiet p }))
   | _ -> fail ("unknown: " ^ line)
 
-let is_of_prefetcher line = List.mem (List.hd (String.split_on_char ' ' line)) [ "start"; "change"; "begin"; "read" ]
-
-let rec serve ring running =
+let rec serve running =
   match input_line stdin with
   | exception End_of_file -> ()
-  | line when is_of_prefetcher line ->
+  | line ->
       let answer, running = run running line in
       print_endline answer;
-      serve ring running
-  | line ->
-      let ring, taken, starved = step ring line in
-      let ring = flat ring in
-      Printf.printf "%d %d %d %d%s\n" ring.inflight ring.completed taken (Bool.to_int starved)
-        (String.concat "" (List.map entry (entries ring)));
-      serve ring running
+      serve running
 
-let () = serve (lrq_alloc 1 1) { space = 1; direct = false; prefetcher = start 0 0 [] }
+let () = serve { space = 1; direct = false; prefetcher = start 0 0 [] }

@@ -4,7 +4,7 @@
 import struct
 from collections.abc import Callable
 
-from pgquern.compaction import BLCKSZ, batch, dispatched, page_repair_fragmentation, variants
+from pgquern.compaction import BLCKSZ, TupleBounds, batch, dispatched, page_repair_fragmentation, suspect_tuples, variants
 
 from tests.common.entry_points import Call
 
@@ -22,5 +22,6 @@ CALLS: dict[str, Callable[[], Call]] = {
     "page_repair_fragmentation": lambda: Call(
         page_repair_fragmentation, (page(),), {"truncate": True, "variant": "scalar"}
     ),
+    "suspect_tuples": lambda: Call(suspect_tuples, (page(), TupleBounds()), {"first_block": 7}),
     "batch": lambda: Call(batch, ([page(), page()],), {"truncate": True, "variant": "scalar"}),
 }

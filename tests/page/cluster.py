@@ -5,7 +5,7 @@ import struct
 from pathlib import Path
 
 from tools.common.crc32c import crc32c
-from tools.common.relation_file import FLOAT_FORMAT
+from tools.common.relation_file import FLOAT_FORMAT, Ids
 
 
 def cluster(
@@ -17,11 +17,18 @@ def cluster(
     segment_blocks: int = 131072,
     checksums: int = 1,
     aligned: int = 8,
+    ids: Ids | None = None,
 ) -> Path:
     """Fields where servers of 64 bits have them, 13 to 17, and the right CRC. Returns the pg_control."""
     sizes = struct.pack("<8I4x", block_size, segment_blocks, 8192, 1 << 24, 64, 32, 1996, 2048)
     control = bytes(8) + struct.pack("<I", version) + bytes(192) + struct.pack("<I", aligned) + FLOAT_FORMAT + sizes
     control += struct.pack("<I", checksums) + bytes(32)
+    if ids:
+        fixed = bytearray(control)
+        struct.pack_into("<I", fixed, 16, int(ids.shut_down))
+        struct.pack_into("<Q", fixed, 32, ids.checkpoint)
+        struct.pack_into("<Q6I", fixed, 64, ids.next_xid, 0, ids.next_multi, 0, ids.oldest_xid, 0, ids.oldest_multi)
+        control = bytes(fixed)
     (top / "global").mkdir(exist_ok=True)
     path = top / "global" / "pg_control"
     path.write_bytes((control + struct.pack("<I", crc32c(control))).ljust(8192, b"\0"))

@@ -441,7 +441,7 @@ def test_what_make_compiles_with_goes_along(tmp_path: Path, monkeypatch: pytest.
 
 
 @pytest.mark.parametrize("seconds", ["nan", "inf", "0", "-1", "1e-9"])
-@pytest.mark.parametrize("name", ["simulate", "stack", "workloads"])
+@pytest.mark.parametrize("name", ["simulate", "stack"])
 def test_no_simulation_runs_for_no_time_or_for_ever(name: str, seconds: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(house, "make", lambda *_: pytest.fail("it compiles"))
     assert "--seconds" in refused(run(name, "--json", "--seconds", seconds))
@@ -465,31 +465,6 @@ def test_a_model() -> None:
     listed = strictly(run("show", stem, "--json").stdout)["runs"]
     assert [f"{one['run']}: {one['says']}" for one in listed] == run("show", stem).stdout.splitlines()[:-1] != []
     assert refused(run("show", "no such subject", "--json"))
-
-
-@pytest.mark.tools
-def test_a_simulation_answers_a_script(tmp_path: Path) -> None:
-    """What the table for people says, as numbers; what stands in the file of results, if it writes one."""
-    picture = tmp_path / "lag.png"
-    code, lag = to_script("lag", "--picture", picture.name, into=tmp_path)  # as seen from where it is started
-    words = run("lag", "--picture", str(picture)).stdout
-    assert (code, lag["picture"]) == (0, str(picture))
-    for step in lag["steps"]:
-        told = f"{step['seconds']:6.1f} s, concurrency {step['concurrency']:2}: lag {step['lag_seconds']:6.2f} s"
-        assert told in words
-    assert len(lag["steps"]) == len(words.splitlines()) - 1 > 1
-    code, workloads = to_script("workloads", "--seconds", "0.5", into=tmp_path)
-    assert (code, workloads) == (0, recorded(tmp_path, "workload"))
-    assert all(item["microseconds_a_transaction"] >= 0 for item in workloads["items"])
-    assert all(item["implied_txns_per_second"] and item["reported_txns_per_second"] for item in workloads["items"])
-    code, written = to_script("written", into=tmp_path)
-    assert (code, written) == (0, recorded(tmp_path, "written"))
-    assert all(sum(item["bytes"].values()) and item["syncs"] and item["ratio"] for item in written["items"])
-
-
-def recorded(folder: Path, layer: str) -> Any:
-    (file,) = (folder / layer).glob("*.json")
-    return json.loads(file.read_text())
 
 
 @pytest.mark.tools

@@ -11,59 +11,16 @@ import pytest
 from _pgquern import ffi, lib
 from pgquern import PgquernError
 
-from ref.prefetch import STATS_DISTANCE, BlockReference, Effect, Prefetcher, Record, Relation
+from ref.prefetch import BlockReference, Prefetcher, Record, Relation
 from tests.prefetch.kernel import KERNELS, KernelPrefetcher, state_of
 from tests.prefetch.random_world import random_world
 from tests.prefetch.test_oracle import TABLE, cold
 from tests.prefetch.world import World, replay
 
 MAKERS: dict[str, Callable[..., Any]] = {"definition": Prefetcher, **KERNELS}
-either = pytest.mark.parametrize("make", MAKERS.values(), ids=MAKERS)
-
-
-def records_of(count: int) -> list[Record]:
-    """Record i starts at LSN i and has block i; the last but one creates relation 7, the last changes the timeline."""
-    records = [Record(i, i + 1, (BlockReference(TABLE, i),)) for i in range(1, count + 1)]
-    records[-2] = Record(count - 1, count, (), Effect.CREATE, Relation(1663, 5, 7))
-    records[-1] = Record(count, count + 1, (), Effect.TIMELINE)
-    return records
 
 
 # ---- begin_read ----------------------------------------------------------------------------------
-
-
-@either
-def test_begin_read_keeps_filters_window_and_counters_and_forgets_the_rest(make: Callable[..., Any]) -> None:
-    world = World(records_of(8), {TABLE: 100}, pool=0)
-    prefetcher = make(world, world, 10, 1)
-    prefetcher.read_record()
-    prefetcher.read_record()  # Looks ahead, up to the last record.
-    ring, _, queued, filters, recent, suspended, distances = state_of(prefetcher)
-    assert ([lsn for lsn, _ in ring], queued, suspended) == ([2, 3, 4, 5, 6], 6, 8)
-    assert [(tuple(f.key), f.until) for f in filters] == [((1663, 5, 7), 7)]
-    counters = prefetcher.counters
-    world.decoded = 4
-    prefetcher.begin_read(5)
-    assert state_of(prefetcher) == ([], 0, 0, filters, recent, 0, distances)
-    assert prefetcher.counters == counters
-    # The first record is again consumed before anything beyond it is looked at.
-    assert prefetcher.read_record().lsn == 5
-    assert world.decoded == 5
-    assert prefetcher.counters == {**counters, "skip_rep": 1}
-
-
-@either
-def test_after_begin_read_a_queue_a_suspension_and_a_ring_of_before_are_not_in_the_way(
-    make: Callable[..., Any],
-) -> None:
-    """Back to the start: all records come again, though replay had been suspended beyond them and the ring was full."""
-    world = World(records_of(8), {TABLE: 100}, pool=0)
-    prefetcher = make(world, world, 1, 1)
-    for stop in (3, 8, 1, 8):
-        world.decoded = 0
-        prefetcher.begin_read(1)
-        assert [prefetcher.read_record().lsn for _ in range(stop)] == list(range(1, stop + 1))
-    assert prefetcher.read_record() is None
 
 
 class AsUpstream(Prefetcher):
@@ -113,35 +70,6 @@ def test_where_recovery_stops_its_last_record_is_read_again(concurrency: int, bl
         assert upstream.read_record().lsn == 2
 
 
-@either
-def test_a_filter_that_was_set_before_going_back_may_stay_for_longer(make: Callable[..., Any]) -> None:
-    """They are dropped in the order in which they were set, up to the first whose record has not been replayed."""
-    creates = {2, 3, 9}
-    records = [
-        Record(i, i + 1, (), Effect.CREATE if i in creates else Effect.NONE, Relation(1663, 5, i)) for i in range(1, 11)
-    ]
-    world = World(records, {}, pool=0, room=2)
-    prefetcher = make(world, world, 10, 8)
-
-    def until() -> list[int]:
-        return [f.until for f in state_of(prefetcher)[3]]
-
-    world.decoded = 7
-    prefetcher.read_record()
-    prefetcher.read_record()
-    assert until() == [9]
-    world.decoded = 0
-    prefetcher.begin_read(1)
-    for _ in range(6):
-        prefetcher.read_record()
-    assert until() == [9, 2, 3]  # Those of 2 and 3 have been replayed.
-    for _ in range(3):
-        prefetcher.read_record()
-    assert until() == [9]  # It was set again, and is the last.
-    prefetcher.read_record()
-    assert until() == []
-
-
 @pytest.mark.parametrize("concurrency", [0, 1, 3, 10])
 @pytest.mark.parametrize("of", KERNELS.values(), ids=KERNELS)
 def test_a_second_begin_knows_nothing_of_the_first(of: type[KernelPrefetcher], concurrency: int) -> None:
@@ -165,36 +93,6 @@ def test_a_second_begin_knows_nothing_of_the_first(of: type[KernelPrefetcher], c
         return prefetcher
 
     assert replay(random_world(25, 12), concurrency, make=again) == replay(random_world(25, 12), concurrency)
-
-
-# ---- debug_io_direct -----------------------------------------------------------------------------
-
-
-@either
-def test_with_direct_io_nothing_is_advised_counted_or_entered(make: Callable[..., Any]) -> None:
-    """A cold block is passed over, so the ring never stops look-ahead. Repeats are still seen, and hits."""
-    blocks = [BlockReference(TABLE, block) for block in (1, 1, 2, 3)]
-    world = World([Record(1, 2), *(Record(i + 2, i + 3, (b,)) for i, b in enumerate(blocks))], {TABLE: 9}, pool=4)
-    world.buffers = [(TABLE, 2)]
-    prefetcher = make(world, world, 1, 1, direct=True)
-    prefetcher.read_record()
-    prefetcher.read_record()
-    assert world.decoded == 5
-    assert [event.what for event in prefetcher.events] == ["direct", "skip_rep", "hit", "direct"]
-    assert prefetcher.counters == {
-        "prefetch": 0, "hit": 1, "skip_init": 0, "skip_new": 0, "skip_fpw": 0, "skip_rep": 1
-    }  # fmt: skip
-    assert state_of(prefetcher)[:3] == ([(3, False), (4, False)], 0, 3)
-
-
-@either
-def test_with_direct_io_look_ahead_has_no_limit_but_the_decode_buffer(make: Callable[..., Any]) -> None:
-    world = cold(50)
-    prefetcher = make(world, world, 1, 100, direct=True)
-    prefetcher.read_record()
-    prefetcher.read_record()
-    assert world.decoded == 51
-    assert state_of(prefetcher)[:2] == ([], 0)
 
 
 # ---- a file that has gone ------------------------------------------------------------------------
@@ -225,47 +123,6 @@ def test_a_file_that_has_gone_ends_look_ahead_and_loses_nothing() -> None:
 
 
 # ---- distances -----------------------------------------------------------------------------------
-
-
-@either
-def test_distances_are_shown_after_each_8_kib_of_wal(make: Callable[..., Any]) -> None:
-    """Records of 1,000 bytes from LSN 1,000 on, of a cold block each; three may be in flight."""
-    records = [Record(1000 * i, 1000 * (i + 1), (BlockReference(TABLE, i),)) for i in range(1, 31)]
-    world = World(records, {TABLE: 100}, pool=0)
-    prefetcher = make(world, world, 3, 1000)
-    shown = []
-    for record in records:
-        assert prefetcher.read_record() == record
-        shown.append(tuple(prefetcher.distances))
-    # The first record; then the first that starts at 1000 + 8192 or later, and so on: 1, 10, 19, 28.
-    assert shown == [(0, 1, 1)] * 9 + [(2000, 3, 3)] * 21
-    prefetcher.show_distances()  # at the last record
-    assert tuple(prefetcher.distances) == (0, 1, 1)
-    prefetcher.read_record()
-    prefetcher.show_distances()
-    assert tuple(prefetcher.distances) == (0, 0, 0)
-
-
-@either
-@pytest.mark.parametrize("gap", [STATS_DISTANCE - 1, STATS_DISTANCE])
-def test_a_record_is_far_enough_at_8_kib(make: Callable[..., Any], gap: int) -> None:
-    world = World([Record(1, 2), Record(1 + gap, 2 + gap, (BlockReference(TABLE, 1),))], {TABLE: 9}, pool=0)
-    prefetcher = make(world, world, 3, 1)
-    prefetcher.read_record()
-    prefetcher.read_record()
-    assert tuple(prefetcher.distances) == ((0, 1, 1) if gap == STATS_DISTANCE else (0, 0, 0))
-
-
-@either
-def test_distances_count_references_that_were_not_advised(make: Callable[..., Any]) -> None:
-    world = World(
-        [Record(1, 2), Record(2, 3, (BlockReference(TABLE, 1), BlockReference(TABLE, 1)))], {TABLE: 9}, pool=0
-    )
-    prefetcher = make(world, world, 3, 1)
-    prefetcher.read_record()
-    prefetcher.read_record()
-    prefetcher.show_distances()
-    assert tuple(prefetcher.distances) == (0, 2, 1)
 
 
 def test_the_largest_lsns_are_shown_too() -> None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: PostgreSQL
-"""The simulated device, the lag figure by its shape, and the advice for a WAL. No clock is involved."""
+"""The simulated device, and the advice for a WAL. No clock is involved."""
 
 import mmap
 from itertools import pairwise
@@ -13,44 +13,12 @@ from bench.prefetch.report import context, figures
 from ref.prefetch import BlockReference, Record, Relation
 from tests.prefetch.test_trace import line, listing_of
 from tools.advise.__main__ import CONCURRENCIES, arrivals, main, try_concurrency
-from tools.advise.device import RATE, STEP_SECONDS, STEPS, Device, Recovery, Sample, draw, lag_figure, simulate
+from tools.advise.device import Device, Recovery, simulate
 from tools.common.page_cache import cached_pages
 from tools.common.results import Result
 from tools.trace.listing import read_listing
 
 RELATION = Relation(1663, 5, 16384)
-
-
-def slope(samples: list[Sample], step: int, *, from_share: float = 0.0) -> float:
-    """Seconds of lag that a second of the step adds, from a part of it on."""
-    begin, end = (step + from_share) * STEP_SECONDS, (step + 1) * STEP_SECONDS
-    part = [sample for sample in samples if begin <= sample.time < end]
-    return (part[-1].lag - part[0].lag) / (part[-1].time - part[0].time)
-
-
-@pytest.mark.parametrize("seed", [1, 2])
-def test_the_lag_climbs_slows_falls_stays_stays_creeps(seed: int) -> None:
-    samples = lag_figure(seed)
-    highest = [
-        max(s.lag for s in samples if step * STEP_SECONDS <= s.time < (step + 1) * STEP_SECONDS)
-        for step in range(len(STEPS))
-    ]
-    assert slope(samples, 0) > 0.8
-    assert 0.05 < slope(samples, 1) < 0.5 * slope(samples, 0)
-    assert slope(samples, 2) < -0.9
-    assert [s.lag for s in samples if s.time < 3 * STEP_SECONDS][-1] < 0.5
-    assert highest[3] < 0.5
-    assert highest[4] < 0.5
-    assert 0.05 < slope(samples, 5, from_share=0.2) < 0.5 * slope(samples, 0)
-    assert all(s.depth <= max(STEPS) for s in samples)
-
-
-def test_the_figure_is_drawn_and_repeats(tmp_path: Path) -> None:
-    samples = lag_figure()
-    assert samples == lag_figure()
-    with (tmp_path / "lag.png").open("wb") as file:
-        draw(samples, "png", file)
-    assert (tmp_path / "lag.png").read_bytes().startswith(b"\x89PNG")
 
 
 def test_a_device_serves_so_many_at_once() -> None:
@@ -67,16 +35,16 @@ def test_throughput_is_that_of_the_window(concurrency: int) -> None:
     """With n I/Os in flight, n cold blocks are read in the time of one."""
     records = [Record(i + 1, i + 2, (BlockReference(RELATION, i),) if i else ()) for i in range(401)]
     recovery = Recovery(records, [0.0] * len(records), Device(64, 0.01, spread=0.0))
-    simulate(recovery, lambda now: concurrency)
+    simulate(recovery, concurrency)
     assert recovery.now == pytest.approx(400 * 0.01 / max(concurrency, 1), rel=0.1)
 
 
 def test_records_are_not_replayed_before_they_arrive() -> None:
     records = [Record(i + 1, i + 2) for i in range(10)]
-    recovery = Recovery(records, [i / RATE * 100 for i in range(10)], Device(1, 0.01))
-    samples, _ = simulate(recovery, lambda now: 10)
+    recovery = Recovery(records, [i / 12 for i in range(10)], Device(1, 0.01))
+    samples, _ = simulate(recovery, 10)
     assert all(sample.lag >= 0 for sample in samples)
-    assert samples[-1].time >= 900 / RATE
+    assert samples[-1].time >= 9 / 12
 
 
 # ---- advice for a WAL ----------------------------------------------------------------------------

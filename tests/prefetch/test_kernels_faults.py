@@ -14,7 +14,7 @@ from collections.abc import Iterator
 
 import pytest
 from _pgquern import lib
-from pgquern.prefetch import BLCKSZ, Io, Replayed, ReplayError, Step, replay
+from pgquern.prefetch import BLCKSZ, Io, Replayed, replay
 
 from tests.prefetch.files import VARIANTS, Cold, faults_of, files, page, skip_unless_it_runs
 from tests.prefetch.test_kernels_replay import ASYNCHRONOUS, Pages
@@ -91,19 +91,6 @@ def test_each_submission_may_fail(fds: list[int], variant: str, error: int) -> N
 
 @asynchronous
 @pytest.mark.parametrize("error", [*PASSING, errno.ENOMEM])
-@pytest.mark.parametrize("first", [1, 5])
-def test_submissions_may_fail_for_ever(fds: list[int], variant: str, error: int, first: int) -> None:
-    """From one on, all do. What was in the queue by then is read by pread, and nothing waits for it."""
-    skip_unless_it_runs(variant, fds)
-    done = run(fds, variant, Failing("submit", error, first, 10**9))
-    completed, given_up = accesses_of(done, "complete"), accesses_of(done, "give_up")
-    assert sorted(completed + given_up) == sorted(accesses_of(done, "submit"))
-    assert bool(completed) == (first > 1)
-    assert given_up
-
-
-@asynchronous
-@pytest.mark.parametrize("error", [*PASSING, errno.ENOMEM])
 def test_each_wait_may_fail(fds: list[int], variant: str, error: int) -> None:
     """A wait that fails is repeated, for as long as it takes."""
     skip_unless_it_runs(variant, fds)
@@ -123,52 +110,6 @@ def test_after_a_submission_that_failed_io_uring_reads_again(fds: list[int]) -> 
     done = replay(fds, accesses, concurrency=4, buffers=7, variant="uring", io=failing, log=True)
     last = max(i for i, step in enumerate(done.steps) if step.what == "give_up")
     assert any(step.what == "submit" for step in done.steps[last:])
-
-
-@asynchronous
-@pytest.mark.parametrize("error", [errno.EIO, errno.ENOMEM])
-@pytest.mark.parametrize("first", [2, 3, 5])
-def test_a_refusal_ends_what_is_in_flight_though_all_calls_fail(
-    fds: list[int], variant: str, error: int, first: int
-) -> None:
-    """A read fails, and from then on each submission and each wait does."""
-    skip_unless_it_runs(variant, fds)
-
-    class AllFail(Failing):
-        broken = False
-
-        def answer(self, call: str) -> int:
-            return -errno.ENOMEM if self.broken else super().answer(call)
-
-        def completed(self, access: int, result: int) -> int:
-            self.broken |= access >= first
-            return -error if access == first else result
-
-    accesses = [(0, i * 7 % SIZE) for i in range(ACCESSES)]
-    with pytest.raises(ReplayError) as refusal:
-        replay(
-            fds, accesses, concurrency=WINDOW, buffers=WINDOW + 1, variant=variant, io=AllFail("", 0, 0, 0), log=True
-        )
-    assert (refusal.value.code, refusal.value.index) == (lib.PGQ_PREFETCH_IO, first + 1)
-    assert refusal.value.replayed.error_number == error
-    done = refusal.value.replayed
-    assert sorted(accesses_of(done, "complete") + accesses_of(done, "give_up")) == sorted(accesses_of(done, "submit"))
-
-
-@asynchronous
-def test_a_page_whose_read_was_finished_is_not_read_again(fds: list[int], variant: str) -> None:
-    """io_uring gives of each block a part, and replay preads the rest. Then it comes back to the same blocks."""
-    skip_unless_it_runs(variant, fds)
-
-    class InPart(Cold):
-        def completed(self, access: int, result: int) -> int:
-            return min(result, 512)
-
-    accesses = [(0, i * 7 % SIZE) for i in range(10)] * 2
-    pages = Pages(accesses)
-    done = replay(fds, accesses, concurrency=WINDOW, buffers=SIZE, variant=variant, use=pages, io=InPart(), log=True)
-    assert (pages.wrong, done.used) == ([], 20)
-    assert accesses_of(done, "read") == list(range(10))
 
 
 # ---- what is left behind -------------------------------------------------------------------------
@@ -245,39 +186,3 @@ def test_offsets_beyond_4_gib(sparse: int, variant: str, concurrency: int) -> No
         use=lambda _access, content: seen.append(content),
     )
     assert seen == [page(0, FAR), page(0, NEAR), page(0, FAR), bytes(BLCKSZ)]
-
-
-class Offsets(Io):
-    """Notes the offsets of what is read and advised."""
-
-    def __init__(self) -> None:
-        self.read_at, self.advised_at = list[int](), list[int]()
-
-    def read(self, fd: int, size: int, offset: int, *, nowait: bool) -> bytes | int:
-        if size == BLCKSZ:
-            self.read_at.append(offset)
-        return -errno.EAGAIN if nowait else bytes(size)
-
-    def advise(self, fd: int, offset: int, size: int) -> None:
-        self.advised_at.append(offset)
-
-
-@pytest.mark.parametrize("variant", ["advise", "advise_adaptive"])
-def test_advice_beyond_4_gib(sparse: int, variant: str) -> None:
-    io = Offsets()
-    blocks = [5, 7, 1, FAR, 3]
-    replay([sparse], [(0, block) for block in blocks], concurrency=2, buffers=3, variant=variant, io=io)
-    assert io.read_at == [block * BLCKSZ for block in blocks]
-    assert io.advised_at == io.read_at[0 if variant == "advise" else 2 :]  # the first two come next
-
-
-# ---- past the kernel's cache ---------------------------------------------------------------------
-
-
-# ---- outputs of a refusal ------------------------------------------------------------------------
-
-
-def test_a_log_of_what_was_given_up() -> None:
-    """The check of logs can fail here too."""
-    assert faults_of([Step("submit", 0), Step("give_up", 0), Step("read", 0), Step("use", 0)], 1, 1) == []
-    assert faults_of([Step("submit", 0), Step("use", 0)], 1, 1) == ["0 used before its read had ended"]

@@ -8,11 +8,11 @@ import pytest
 from _pgquern import lib
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from pgquern.prefetch import ReplayError, Step, replay
+from pgquern.prefetch import ReplayError, replay
 
 from ref.prefetch import PROBE_EVERY, AdvicePolicy
-from tests.prefetch.files import VARIANTS, Cold, faults_of, files, skip_unless_it_runs
-from tests.prefetch.test_kernels_replay import SIZES, Answers, Pages, expected, random_accesses
+from tests.prefetch.files import VARIANTS, files, skip_unless_it_runs
+from tests.prefetch.test_kernels_replay import SIZES, Answers, expected, random_accesses
 
 MOST = 33
 """XLR_MAX_BLOCK_ID + 1."""
@@ -93,40 +93,6 @@ def test_the_log_of_advise_adaptive_is_that_of_the_definition(
     policy = AdvicePolicy(probe_every=PROBE_EVERY)
     assert done.steps == expected(accesses, concurrency, concurrency + 1, cached, policy, forgets, records)
     assert sum(done.counters.values()) + done.rested <= size
-
-
-@every
-@some
-@given(size=st.integers(0, 60), seed=seeds, concurrency=st.sampled_from([0, 1, 2, 10, 32]), cold=st.booleans())
-def test_every_page_is_the_right_one(
-    fds: list[int], variant: str, size: int, seed: int, concurrency: int, cold: bool
-) -> None:
-    skip_unless_it_runs(variant, fds)
-    accesses, records = random_accesses(size, seed)[:size], records_of(size, seed)
-    pages = Pages(accesses)
-    done = replay(
-        fds,
-        accesses,
-        concurrency=concurrency,
-        buffers=concurrency + 1,
-        records=records,
-        variant=variant,
-        use=pages,
-        io=Cold() if cold else None,
-        log=True,
-    )
-    assert (pages.wrong, done.used) == ([], size)
-    assert faults_of(done.steps, size, concurrency) == []
-
-
-@pytest.mark.parametrize("variant", ["advise", "uring"])
-def test_all_blocks_of_a_record_may_be_in_flight(fds: list[int], variant: str) -> None:
-    """The record after the first one is looked at whole; of the third there is room for one block more."""
-    skip_unless_it_runs(variant, fds)
-    accesses = [(1, i * 7 % 30) for i in range(30)]
-    done = replay(fds, accesses, concurrency=9, buffers=30, records=[1, 8, 21], variant=variant, log=True)
-    starts = [i for what, i in done.steps[: done.steps.index(Step("use", 1))] if what in ("advise", "submit")]
-    assert starts == list(range(10))
 
 
 @every

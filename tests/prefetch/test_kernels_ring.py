@@ -3,10 +3,7 @@
 
 import os
 import resource
-import subprocess
-import sys
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 from pgquern.prefetch import Replayed, replay
@@ -14,7 +11,6 @@ from pgquern.prefetch import Replayed, replay
 from tests.common.rings import has_rings
 from tests.prefetch.files import Cold, files, skip_unless_it_runs
 from tests.prefetch.test_kernels_replay import ASYNCHRONOUS, Pages
-from tools.trace.record import why_no_strace
 
 SIZE = 300
 asynchronous = pytest.mark.parametrize("variant", ASYNCHRONOUS)
@@ -65,20 +61,6 @@ def test_one_call_submits_and_waits(fds: list[int]) -> None:
     assert SIZE // 4 <= done.calls <= SIZE + 8
 
 
-def test_a_wait_alone_is_a_call(fds: list[int]) -> None:
-    """Block 0 is submitted and waited for at once. While it is used, block 5 is submitted; it is waited for later."""
-    skip_unless_it_runs("uring", fds)
-    done = replay(fds, [(0, 0), (0, 0), (0, 0), (0, 5)], concurrency=4, buffers=5, variant="uring", log=True)
-    assert (started(done), done.calls) == (2, 3)
-
-
-@asynchronous
-def test_synchronous_reads_call_nothing(fds: list[int], variant: str) -> None:
-    skip_unless_it_runs(variant, fds)
-    done = replay(fds, [(0, 1), (0, 3)], concurrency=0, buffers=1, variant=variant)
-    assert (done.calls, done.registered) == (0, False)
-
-
 @pytest.mark.parametrize("window", [4, 16, 64])
 def test_a_read_is_held_back_for_an_eighth_of_the_window(fds: list[int], window: int) -> None:
     """One reference in eight is no hit. Its read would have to wait long for others; and replay for it."""
@@ -120,41 +102,3 @@ def test_buffers_are_registered_where_it_pays(fds: list[int], variant: str, acce
     pages = Pages(order)
     done = replay(fds, order, concurrency=16, buffers=20, variant=variant, use=pages, io=Cold())
     assert (pages.wrong, done.used, done.registered) == ([], accesses, wanted)
-
-
-def test_what_the_kernel_has_cached_needs_no_registered_buffers(fds: list[int]) -> None:
-    skip_unless_it_runs("uring_direct", fds)
-
-    class Cached(Cold):
-        def cached(self, fd: int, offset: int, size: int) -> int:
-            return 1
-
-    done = replay(
-        fds, [(0, i * 7 % SIZE) for i in range(250)], concurrency=16, buffers=20, variant="uring_direct", io=Cached()
-    )
-    assert (done.registered, done.calls) == (False, 0)
-
-
-REFUSED = """
-import sys
-from pgquern.prefetch import replay
-from tests.prefetch.files import Cold
-from tests.prefetch.test_kernels_replay import Pages
-accesses = [(0, i * 7 % 300) for i in range(250)]
-pages = Pages(accesses)
-done = replay([0], accesses, concurrency=16, buffers=20, variant="uring_direct", use=pages, io=Cold(), log=True)
-print(done.used, pages.wrong, done.registered, sum(what == "complete" for what, _ in done.steps))
-"""
-
-
-def test_without_registered_buffers_it_reads_all_the_same(fds: list[int], tmp_path: Path) -> None:
-    """The kernel refuses to register them, as strace makes it do."""
-    skip_unless_it_runs("uring_direct", fds)
-    if reason := why_no_strace():
-        pytest.skip(reason)
-    environment = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
-    inject = ["-e", "trace=io_uring_register", "-e", "inject=io_uring_register:error=ENOMEM"]
-    command = ["strace", "-f", *inject, "-o", str(tmp_path / "trace"), sys.executable, "-c", REFUSED]
-    done = subprocess.run(command, capture_output=True, text=True, env=environment, stdin=fds[0], check=True)
-    assert "IORING_REGISTER_BUFFERS" in (tmp_path / "trace").read_text()
-    assert done.stdout.split() == ["250", "[]", "False", "248"]

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: PostgreSQL
 """A relation in segments: each block is read from its file, and a segment that is missing is told."""
 
-import errno
 import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -88,14 +87,6 @@ def test_each_block_comes_from_its_segment(fds: list[int], variant: str, accesse
 
 
 @every
-def test_a_sequence_across_segments(fds: list[int], variant: str) -> None:
-    """What is read at once ends where the segment does."""
-    skip_unless_it_runs(variant, fds)
-    accesses = [(0, block) for block in range(17)] * 3
-    assert replayed(fds, accesses, variant, SEGMENTS) == [page(*place_of(access)) for access in accesses]
-
-
-@every
 @pytest.mark.parametrize(("file", "blocks"), list(enumerate(blocks_of_relations)))
 def test_a_relation_ends_with_its_last_segment(fds: list[int], variant: str, file: int, blocks: int) -> None:
     skip_unless_it_runs(variant, fds)
@@ -162,18 +153,6 @@ def test_the_definition_by_hand() -> None:
 
 
 @every
-def test_a_descriptor_that_is_none_is_no_missing_segment(fds: list[int], variant: str) -> None:
-    """-1 is one only where there are segments; another that is not open never is."""
-    skip_unless_it_runs(variant, fds)
-    cases: list[tuple[list[int], list[int] | None]] = [([-1], None), ([fds[0], -2], [2]), ([fds[0], 1_000_000], [2])]
-    for bad, segments in cases:
-        with pytest.raises(ReplayError) as refusal:
-            replay(bad, [(0, 0)], concurrency=2, buffers=3, segments=segments, segment_blocks=SEGMENT, variant=variant)
-        assert (refusal.value.code, refusal.value.index) == (lib.PGQ_PREFETCH_FILE, 0)
-        assert refusal.value.replayed.error_number == errno.EBADF
-
-
-@every
 def test_segments_that_cannot_be_counted_are_refused(fds: list[int], variant: str) -> None:
     with pytest.raises(ValueError, match="descriptors"):
         replay(fds, [], concurrency=1, buffers=2, segments=[1], variant=variant)
@@ -188,19 +167,6 @@ def call_with_segments(segments: list[int], variant: str) -> None:
     job = {"fds": fds, "file_count": len(segments), "segments": counts, "buffers": 2, "concurrency": 1}
     status = row_of("prefetch_replay", variant).fn(ffi.new("pgq_prefetch_job *", job))
     raise PgquernError(status.code, status.index)
-
-
-@every
-def test_no_segment_is_left_open(fds: list[int], variant: str) -> None:
-    skip_unless_it_runs(variant, fds)
-    before = descriptors()
-    for segments in (SEGMENTS, [6]):
-        with suppress(ReplayError):  # the six are no segments of one relation
-            replayed(fds, [(0, 16), (0, 0)], variant, segments)
-        assert descriptors() == before
-
-
-# ---- segments of the size that PostgreSQL has ----------------------------------------------------
 
 
 @pytest.fixture(scope="module")

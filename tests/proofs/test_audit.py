@@ -1,15 +1,17 @@
 # SPDX-License-Identifier: PostgreSQL
 """The proof audit is itself tested: it accepts a sound little development and fails on each way to cheat.
 
-One development is built once and copied, so that each case recompiles one small file (about 1 s a case).
+What the text alone shows is looked for without Coq. All that Coq must show stands in one development, a copy of the
+same small theory for each way to cheat, so that one audit judges them together.
 """
 
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import pytest
@@ -19,7 +21,18 @@ from rich.console import Console
 from proofs import quick
 from proofs.audit import __main__ as audit
 from proofs.audit import coq, printed
-from proofs.audit.sources import FORBIDDEN, REQUIRED, Audit, Theorem, listed_sources, pinned, strip_comments
+from proofs.audit.sources import (
+    FORBIDDEN,
+    REQUIRED,
+    Audit,
+    Theorem,
+    check_sources,
+    check_statements,
+    listed_sources,
+    pinned,
+    required,
+    strip_comments,
+)
 from tools.common import results
 from tools.common.matrix import GROUND
 
@@ -61,6 +74,15 @@ Proof. exists 1. split; [|exists 2; split]; see. Qed.
 Lemma let_through_witness : exists n : nat, limit n = n.
 Proof. now exists 2. Qed.
 """
+SEE = "Ltac see := repeat constructor.\n"
+FILES = {"Defined": DEFINED, "Neutral": SMALL, "Bounded": BOUNDED, "Witness": WITNESS}
+PROJECT = "-Q . Pgquern\n" + "".join(f"small/{file}.v\n" for file in FILES)
+REQUIRES = """# what must be proved
+Pgquern.small.Neutral.neutral
+Pgquern.small.Bounded.bounded
+Pgquern.small.Bounded.let_through
+Pgquern.small.Witness.some
+"""
 
 
 class Development:
@@ -84,22 +106,25 @@ class Development:
         return ok
 
 
+def write_small(small: Development) -> Development:
+    small.write("_CoqProject", PROJECT)
+    small.write(REQUIRED, REQUIRES)
+    for file, text in FILES.items():
+        small.write(f"small/{file}.v", text)
+    return small
+
+
+@pytest.fixture
+def source(tmp_path: Path) -> Development:
+    """The sources alone: nothing is compiled."""
+    return write_small(Development(tmp_path))
+
+
 @pytest.fixture(scope="module")
 def pristine(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("development")
-    small = Development(folder)
-    small.write("_CoqProject", "-Q . Pgquern\nsmall/Defined.v\nsmall/Neutral.v\nsmall/Bounded.v\nsmall/Witness.v\n")
-    small.write(
-        "required-theorems.txt",
-        "# what must be proved\nPgquern.small.Neutral.neutral\nPgquern.small.Bounded.bounded\n"
-        "Pgquern.small.Bounded.let_through\nPgquern.small.Witness.some\n",
-    )
-    small.write("small/Defined.v", DEFINED)
-    small.write("small/Neutral.v", SMALL)
-    small.write("small/Bounded.v", BOUNDED)
-    small.write("small/Witness.v", WITNESS)
+    small = write_small(Development(tmp_path_factory.mktemp("development")))
     assert small.audit(accept=True), small.said
-    return folder
+    return small.source.parent
 
 
 @pytest.fixture
@@ -164,7 +189,7 @@ def test_one_stem_is_accepted_alone(development: Development) -> None:
     """The hashes of others stay as they are."""
     listed = development.source / REQUIRED
     before = listed.read_text()
-    another_instance(development)
+    development.write("small/Defined.v", DEFINED.replace("@at_most 3", "@at_most 3000"))
     assert development.audit(stem="absent", accept=True), development.said
     assert listed.read_text() == before
     assert development.audit(stem="small", accept=True), development.said
@@ -200,171 +225,37 @@ def test_coqchk_is_asked_again_only_if_a_compiled_file_differs(
     assert len(asked) == 1
 
 
-def admitted(d: Development) -> None:
-    d.write(
-        "small/Neutral.v", SMALL.replace("unfold base, start. induction n; simpl in *; congruence. Qed.", "Admitted.")
-    )
+NOT_NEUTRAL = "Neutral.neutral is not what required-theorems.txt has"
+NOT_BOUNDED = "Bounded.bounded is not what required-theorems.txt has"
+SENTENCE = "(** Zero is neutral on the right. *)\n"
+IN_NEUTRAL = "Zero is neutral on the right."
+REALISES = """(* SPDX-License-Identifier: PostgreSQL *)
+From Coq Require Import Extraction ZArith.
+From Pgquern.small Require Import Defined.
+Extract Constant Z.of_nat => "fun n -> n".
+"""
+
+# ---- what the text shows
+
+TextCheat = Callable[[Development], None]
 
 
-def axiom(d: Development) -> None:
-    d.write("small/Neutral.v", SMALL + "Axiom cheat : False.\n")
+def neutral(old: str, new: str) -> TextCheat:
+    """Neutral.v with other words."""
+    return lambda d: d.write("small/Neutral.v", SMALL.replace(old, new, 1))
 
 
-# Coq 8.20 warns of it, so that the build would stop before the audit.
-VARIABLE = 'Set Warnings "-declaration-outside-section". Variable cheat : False.\n'
+def more(words: str) -> TextCheat:
+    """Neutral.v with words behind it."""
+    return lambda d: d.write("small/Neutral.v", f"{SMALL}{words}\n")
 
 
-def axiom_without_the_word(d: Development) -> None:
-    """A Variable outside a section is an axiom, but no word in the source shows it."""
-    cheat = VARIABLE
-    d.write("small/Neutral.v", SMALL.replace("(** Zero", cheat + "(** Zero").replace("induction n;", "destruct cheat;"))
-
-
-def unused_axiom_without_the_word(d: Development) -> None:
-    """No required theorem rests on it: only coqchk sees it."""
-    d.write("small/Neutral.v", SMALL + VARIABLE)
-
-
-def missing_theorem(d: Development) -> None:
-    d.write("small/Neutral.v", SMALL.replace("neutral :", "neutral_ :"))
+def defined(old: str, new: str) -> TextCheat:
+    return lambda d: d.write("small/Defined.v", DEFINED.replace(old, new, 1))
 
 
 def theorem_in_a_comment(d: Development) -> None:
     d.write("small/Neutral.v", SMALL.replace("Theorem", "(* Theorem").replace("Qed.", "Qed. *)"))
-
-
-def no_sentence(d: Development) -> None:
-    d.write("small/Neutral.v", SMALL.replace("(** Zero is neutral on the right. *)\n", ""))
-
-
-def heading_for_a_sentence(d: Development) -> None:
-    d.write("small/Neutral.v", SMALL.replace("(** Zero is neutral on the right. *)", "(** ** Zero on the right *)"))
-
-
-def weaker_statement(d: Development) -> None:
-    d.write("small/Neutral.v", SMALL.replace("n + base light = n.", "n + base light = n + 0."))
-
-
-def unlisted_file(d: Development) -> None:
-    d.write("small/Other.v", SMALL)
-
-
-def listed_file_is_gone(d: Development) -> None:
-    (d.source / "small" / "Neutral.v").unlink()
-
-
-def broken_proof(d: Development) -> None:
-    d.write("small/Neutral.v", SMALL.replace("congruence", "idtac"))
-
-
-def another_sentence(d: Development) -> None:
-    d.write("small/Neutral.v", SMALL.replace("on the right", "on the left"))
-
-
-def guard_checking_off(d: Development) -> None:
-    d.write("small/Neutral.v", SMALL + "Unset Guard Checking.\n")
-
-
-def guard_checking_off_on_two_lines(d: Development) -> None:
-    d.write("small/Neutral.v", SMALL + "Local Unset (* quietly *)\n  Guard Checking.\n")
-
-
-def another_definition(d: Development) -> None:
-    """The statement reads as before, and the proof goes through."""
-    d.write(
-        "small/Defined.v", DEFINED.replace("| light => start", "| light => 0").replace("light => start", "light => 0")
-    )
-
-
-def another_definition_behind_it(d: Development) -> None:
-    d.write("small/Defined.v", DEFINED.replace("start := 0", "start := 1 - 1"))
-
-
-def another_constructor(d: Development) -> None:
-    d.write(
-        "small/Defined.v",
-        DEFINED.replace("dark (n : nat)", "dark (n : nat) | grey").replace(" end", " | grey => 1 end"),
-    )
-
-
-def another_instance(d: Development) -> None:
-    """The statement and each definition print as before: what differs is an argument that is never printed."""
-    d.write("small/Defined.v", DEFINED.replace("limit := @at_most 3", "limit := @at_most 3000"))
-
-
-def no_witness(d: Development) -> None:
-    d.write("required-theorems.txt", "Pgquern.small.Neutral.neutral\n")
-
-
-WITNESSED = "exists n : nat, base light < n /\\ exists m : nat, n < m /\\ limit m = m"
-BY = "exists 1. split; [|exists 2; split]; see."
-
-
-def bounded_by(d: Development, statement: str, proof: str) -> None:
-    """Another witness of the first theorem of Bounded.v."""
-    assert WITNESSED in WITNESS
-    assert BY in WITNESS
-    d.write("small/Witness.v", WITNESS.replace(WITNESSED, statement).replace(BY, proof))
-
-
-def witness_is_gone(d: Development) -> None:
-    d.write("small/Witness.v", WITNESS.replace("bounded_witness", "bounded_"))
-
-
-def witness_in_a_comment(d: Development) -> None:
-    lemma = f"Lemma bounded_witness : {WITNESSED}.\nProof. {BY} Qed."
-    assert lemma in WITNESS
-    d.write("small/Witness.v", WITNESS.replace(lemma, f"(* {lemma} *)"))
-
-
-def witness_without_the_last_premise(d: Development) -> None:
-    bounded_by(d, WITNESSED.removesuffix(" /\\ limit m = m"), "exists 1. split; [|exists 2]; see.")
-
-
-def witness_without_the_first_premise(d: Development) -> None:
-    bounded_by(d, "exists n m : nat, n < m /\\ limit m = m", "exists 1, 2. split; see.")
-
-
-def witness_of_another_theorem(d: Development) -> None:
-    bounded_by(d, "exists n : nat, limit n = n", "now exists 2.")
-
-
-def weaker_witness(d: Development) -> None:
-    bounded_by(d, WITNESSED.replace("base light < n", "base light <= n"), BY)
-
-
-def premises_met_one_by_one(d: Development) -> None:
-    """Each of them can be met; that says nothing of all together."""
-    apart = "(exists n : nat, base light < n) /\\ (exists n m : nat, n < m) /\\ (exists m : nat, limit m = m)"
-    bounded_by(d, apart, "split; [exists 1|split; [exists 1, 2|exists 2]]; see.")
-
-
-def witness_under_a_premise(d: Development) -> None:
-    bounded_by(d, f"3 < 2 -> {WITNESSED}", f"intros _. {BY}")
-
-
-def witness_from_an_axiom_without_the_word(d: Development) -> None:
-    cheat = VARIABLE
-    d.write("small/Witness.v", WITNESS.replace("Lemma bounded", cheat + "Lemma bounded").replace(BY, "destruct cheat."))
-
-
-def empty_sentence(d: Development) -> None:
-    d.write("small/Neutral.v", SMALL.replace("(** Zero is neutral on the right. *)", "(**  *)"))
-
-
-def heading_without_a_mark(d: Development) -> None:
-    d.write("small/Neutral.v", SMALL.replace("Zero is neutral on the right.", "Zero on the right"))
-
-
-def name_for_a_sentence(d: Development) -> None:
-    d.write("small/Neutral.v", SMALL.replace("Zero is neutral on the right.", "Neutral."))
-
-
-def sentence_of_another_theorem(d: Development) -> None:
-    d.write(
-        "small/Neutral.v",
-        SMALL.replace("Zero is neutral on the right.", "What the limit lets  through\n it lets through again."),
-    )
 
 
 def type_in_type(d: Development) -> None:
@@ -372,48 +263,174 @@ def type_in_type(d: Development) -> None:
     d.write("_CoqProject", project.replace("Pgquern\n", "Pgquern\n-arg -type-in-type\n"))
 
 
-def coinductive_type(d: Development) -> None:
-    """The kernel's term of the type and of its constructors is the same."""
-    d.write("small/Defined.v", DEFINED.replace("Inductive", "CoInductive"))
+def realised(words: str) -> TextCheat:
+    """A source that says what OCaml realises, with more in it."""
+
+    def cheat(d: Development) -> None:
+        d.write("_CoqProject", (d.source / "_CoqProject").read_text() + "oracle/ExtractSmall.v\n")
+        d.write("oracle/ExtractSmall.v", REALISES + words)
+
+    return cheat
 
 
-def definition_that_no_longer_unfolds(d: Development) -> None:
-    d.write("small/Defined.v", DEFINED.replace("start := 0.", "start := 1 - 1.") + "Global Opaque start.\n")
+def seen(d: Development) -> str:
+    """What the audit says of the text, without Coq."""
+    found = Audit()
+    check_sources(d.source, found)
+    check_statements(d.source, required(d.source), found)
+    return "\n".join(text for _, text in found.problems)
 
 
-REALISES = """(* SPDX-License-Identifier: PostgreSQL *)
-From Coq Require Import Extraction ZArith.
-From Pgquern.small Require Import Defined.
-Extract Constant Z.of_nat => "fun n -> n".
-"""
+@pytest.mark.parametrize(
+    ("cheat", "says"),
+    [
+        (neutral("unfold base, start. induction n; simpl in *; congruence. Qed.", "Admitted."), "Admitted: prove it"),
+        (more("Axiom cheat : False."), "Axiom: prove it"),
+        (neutral("neutral :", "neutral_ :"), "required theorem neutral is missing"),
+        (theorem_in_a_comment, "required theorem neutral is missing"),
+        (neutral(SENTENCE, ""), "has no (** sentence *) directly over it"),
+        (neutral(SENTENCE, "(** ** Zero on the right *)\n"), "has no (** sentence *) directly over it"),
+        (neutral(SENTENCE, "(**  *)\n"), "has no (** sentence *) directly over it"),
+        (neutral(IN_NEUTRAL, "Zero on the right"), "over neutral stands no sentence: Zero on the right"),
+        (neutral(IN_NEUTRAL, "Neutral."), "Neutral.v: over neutral stands no sentence: Neutral."),
+        (
+            neutral(IN_NEUTRAL, "What the limit lets  through\n it lets through again."),
+            "Bounded.v: let_through has the sentence of neutral",
+        ),
+        (lambda d: d.write("small/Other.v", SMALL), "small/Other.v is not in _CoqProject"),
+        (
+            lambda d: (d.source / "small/Neutral.v").unlink(),
+            "small/Neutral.v is in _CoqProject but does not exist",
+        ),
+        (more("Unset Guard Checking."), "Neutral.v:6: Unset Guard Checking: prove it"),
+        (more("Local Unset (* quietly *)\n  Guard Checking."), "Neutral.v:6: Unset Guard Checking: prove it"),
+        (defined("Inductive", "CoInductive"), "Defined.v:5: CoInductive: prove it"),
+        (defined("Definition limit", "Global Opaque start.\nDefinition limit"), "Defined.v:4: Opaque: prove it"),
+        (
+            lambda d: d.write(REQUIRED, "Pgquern.small.Neutral.neutral\n"),
+            "small/Witness.v: no required theorem",
+        ),
+        (type_in_type, "_CoqProject: -arg -type-in-type"),
+        (
+            realised('Extract  Inlined Constant base => "fun _ -> 0".\n'),
+            "Extract Constant base: OCaml may not realise it",
+        ),
+        (
+            realised('Extract Inductive shade => "bool" ["true" "false"].\n'),
+            "Extract Inductive shade: OCaml may not realise it",
+        ),
+        (
+            more('Extract Constant Z.of_nat => "fun n -> n + 1".'),
+            "small/Neutral.v: Extract Constant Z.of_nat: OCaml may not realise it",
+        ),
+    ],
+)
+def test_a_cheat_is_seen_in_the_text(source: Development, cheat: TextCheat, says: str) -> None:
+    assert seen(source) == ""
+    cheat(source)
+    assert says in seen(source)
 
 
-def with_realised(d: Development, more: str) -> None:
-    """A source that says what OCaml realises, as it was reviewed; and more in it."""
-    d.write("_CoqProject", (d.source / "_CoqProject").read_text() + "oracle/ExtractSmall.v\n")
+def test_what_the_text_shows_and_what_coq_rejects_fails_the_audit(development: Development) -> None:
+    neutral("congruence. Qed.", "idtac. Qed. Axiom cheat : False.")(development)
+    assert not development.audit()
+    assert "Axiom: prove it" in development.said
+    assert "Coq rejects the development" in development.said
+
+
+# ---- what Coq shows
+
+# Coq 8.20 warns of it, so that the build would stop before the audit.
+VARIABLE = 'Set Warnings "-declaration-outside-section". Variable cheat : False.\n'
+WITNESSED = "exists n : nat, base light < n /\\ exists m : nat, n < m /\\ limit m = m"
+BY = "exists 1. split; [|exists 2; split]; see."
+LEMMA = f"Lemma bounded_witness : {WITNESSED}.\nProof. {BY} Qed."
+NOT_MET = "Witness.bounded_witness does not show that the premises of Pgquern.small.Bounded.bounded can be met together"
+NO_WITNESS = NOT_MET.replace("does not show", "is not there to show")
+
+
+def witness(statement: str, proof: str = BY) -> dict[str, str]:
+    """Another witness of the first theorem of Bounded.v."""
+    return {LEMMA: f"Lemma bounded_witness : {statement}.\nProof. {proof} Qed."}
+
+
+APART = "(exists n : nat, base light < n) /\\ (exists n m : nat, n < m) /\\ (exists m : nat, limit m = m)"
+CHEATS: dict[str, tuple[dict[str, str], str]] = {
+    # A Variable outside a section is an axiom, but no word in the source shows it.
+    "axiom": (
+        {"(** Zero": f"{VARIABLE}(** Zero", "induction n;": "destruct cheat;"},
+        "Neutral.neutral rests on assumptions",
+    ),
+    # No required theorem rests on it: only coqchk sees it.
+    "unused": ({"(** Zero": f"{VARIABLE}(** Zero"}, "small.Neutral.cheat"),
+    "assumed": ({"Lemma bounded": f"{VARIABLE}Lemma bounded", BY: "destruct cheat."}, "small.Witness.cheat"),
+    "weaker": ({"n + base light = n.": "n + base light = n + 0."}, NOT_NEUTRAL),
+    "sentence": ({"on the right": "on the left"}, NOT_NEUTRAL),
+    # The statement reads as before, and the proof goes through.
+    "definition": ({"light => start": "light => 0"}, NOT_NEUTRAL),
+    "behind": ({"start := 0": "start := 1 - 1"}, NOT_NEUTRAL),
+    "constructor": ({"dark (n : nat)": "dark (n : nat) | grey", " end": " | grey => 1 end"}, NOT_NEUTRAL),
+    # The statement and each definition print as before: what differs is an argument that is never printed.
+    "instance": ({"limit := @at_most 3": "limit := @at_most 3000"}, NOT_BOUNDED),
+    "gone": ({"bounded_witness": "bounded_"}, NO_WITNESS),
+    "comment": ({LEMMA: f"(* {LEMMA} *)"}, NO_WITNESS),
+    "last": (witness(WITNESSED.removesuffix(" /\\ limit m = m"), "exists 1. split; [|exists 2]; see."), NOT_MET),
+    "first": (witness("exists n m : nat, n < m /\\ limit m = m", "exists 1, 2. split; see."), NOT_MET),
+    "another": (witness("exists n : nat, limit n = n", "now exists 2."), NOT_MET),
+    "premise": (witness(WITNESSED.replace("base light < n", "base light <= n")), NOT_MET),
+    # Each of them can be met; that says nothing of all together.
+    "apart": (witness(APART, "split; [exists 1|split; [exists 1, 2|exists 2]]; see."), NOT_MET),
+    "under": (witness(f"3 < 2 -> {WITNESSED}", f"intros _. {BY}"), NOT_MET),
+}
+OWN = r"\b(start|at_most|limit|shade|light|dark|grey|base|neutral|bounded|let_through|some|cheat)(?=_witness\b|_\b|\b)"
+
+
+def of(name: str, text: str) -> str:
+    """A text about the copy of this name: its own definitions and theorems, and sentences of its own."""
+    return re.sub(r"\.( \*\))", rf" ({name}).\1", re.sub(OWN, rf"\1_{name}", text))
+
+
+def write_copies(d: Development, changes: Mapping[str, Mapping[str, str]]) -> None:
+    """The small theory once for each cheat, in the same four files. changes: by cheat, what its copy has instead."""
+    for file, text in FILES.items():
+        head, body = re.split(r"(?=\n(?:Definition|Ltac|\(\*\*))", text, maxsplit=1)
+        body, ltac = body.replace(SEE, ""), SEE if SEE in body else ""
+        written = [head, ltac]
+        for name, changed in changes.items():
+            copy = body
+            for old, new in changed.items():
+                copy = copy.replace(old, new)
+            written.append(of(name, copy))
+        d.write(f"small/{file}.v", "\n".join(written))
+
+
+@pytest.fixture(scope="module")
+def cheated(tmp_path_factory: pytest.TempPathFactory) -> Development:
+    """The audit of a development that was accepted, and in which each copy then cheats in its own way."""
+    d = Development(tmp_path_factory.mktemp("cheated"))
+    d.write("_CoqProject", PROJECT + "oracle/ExtractSmall.v\n")
     d.write("oracle/ExtractSmall.v", REALISES)
+    names = [name for name in REQUIRES.split() if name.startswith("Pgquern.")]
+    d.write(REQUIRED, "\n".join(of(cheat, name) for cheat in CHEATS for name in names) + "\n")
+    write_copies(d, {cheat: {} for cheat in CHEATS})
     assert d.audit(accept=True), d.said
     assert "OCaml realises 1 functions" in d.said
-    d.write("oracle/ExtractSmall.v", REALISES + more)
+    write_copies(d, {name: changed for name, (changed, _) in CHEATS.items()})
+    d.write("oracle/ExtractSmall.v", REALISES.replace("fun n -> n", "fun n -> n + 1"))
+    assert not d.audit()
+    return d
 
 
-def a_proved_function_is_realised(d: Development) -> None:
-    with_realised(d, 'Extract  Inlined Constant base => "fun _ -> 0".\n')
+@pytest.mark.parametrize("cheat", CHEATS)
+def test_coq_shows_a_cheat(cheated: Development, cheat: str) -> None:
+    changed, says = CHEATS[cheat]
+    assert all(any(old in text for text in FILES.values()) for old in changed)
+    axioms = re.findall(r"coqchk: Axioms: (.*)", cheated.said)
+    assert of(cheat, says) in (axioms[0] if says.endswith(".cheat") else cheated.said)
 
 
-def a_proved_type_is_realised(d: Development) -> None:
-    with_realised(d, 'Extract Inductive shade => "bool" ["true" "false"].\n')
-
-
-def a_number_is_realised_in_another_way(d: Development) -> None:
-    with_realised(d, '  Extract Constant Z.of_nat => "fun n -> n + 1".\n')
-
-
-def realised_elsewhere(d: Development) -> None:
-    """What a file realises holds in each that imports it."""
-    with_realised(d, "")
-    realises = 'From Coq Require Import Extraction ZArith.\nExtract Constant Z.of_nat => "fun n -> n + 1".\n'
-    d.write("small/Neutral.v", SMALL + realises)
+def test_a_number_that_is_realised_in_another_way_is_seen(cheated: Development) -> None:
+    assert "oracle/ExtractSmall.v is not what required-theorems.txt has" in cheated.said
 
 
 PRINTS = """(* SPDX-License-Identifier: PostgreSQL *)
@@ -430,31 +447,24 @@ Proof. reflexivity. Qed.
 """
 
 
-def with_printed(d: Development, change: tuple[str, str]) -> bool:
-    """Whether the audit passes where this is changed in what was reviewed, and the C is what is printed then."""
-    names = (d.source / "required-theorems.txt").read_text()
-    d.write("required-theorems.txt", names + "Pgquern.small.Generated.declares\n")
+PRINTED = printed.laid_out("a.h", "/* Printed from proofs/small/Generated.v by make. */ int a;")
+
+
+def test_the_list_of_what_is_printed_is_pinned(development: Development) -> None:
+    """Also where the C is what is printed then: another program, or a file less."""
+    d = development
+    d.write(REQUIRED, (d.source / REQUIRED).read_text() + "Pgquern.small.Generated.declares\n")
     d.write("_CoqProject", (d.source / "_CoqProject").read_text() + "small/Generated.v\n")
     for name in ("a.h", "c.h"):
         d.write(f"../csrc/small/{name}", PRINTED)
     d.write("small/Generated.v", PRINTS)
     assert d.audit(accept=True), d.said
-    assert PRINTS.count(change[0]) == 1
-    d.write("small/Generated.v", PRINTS.replace(*change))
-    if "unproved" in change[1]:
-        d.write("../csrc/small/a.h", PRINTED.replace("a;", "b;"))
-    return d.audit()
-
-
-PRINTED = printed.laid_out("a.h", "/* Printed from proofs/small/Generated.v by make. */ int a;")
-OTHER_PROGRAM = ('a.h", proved)', 'a.h", unproved)')
-DROPPED_FILE = ('; ("csrc/small/c.h", proved)', "")
-
-
-@pytest.mark.parametrize("change", [OTHER_PROGRAM, DROPPED_FILE], ids=["another program", "a file less"])
-def test_the_list_of_what_is_printed_is_pinned(development: Development, change: tuple[str, str]) -> None:
-    assert not with_printed(development, change)
-    assert "small/Generated.v is not what required-theorems.txt has" in development.said
+    for old, new in (('; ("csrc/small/c.h", proved)', ""), ('a.h", proved)', 'a.h", unproved)')):
+        assert PRINTS.count(old) == 1
+        d.write("small/Generated.v", PRINTS.replace(old, new))
+        d.write("../csrc/small/a.h", PRINTED.replace("a;", "b;") if "unproved" in new else PRINTED)
+        assert not d.audit()
+        assert "small/Generated.v is not what required-theorems.txt has" in d.said
 
 
 def test_a_theorem_speaks_of_each_program_that_is_printed() -> None:
@@ -494,7 +504,7 @@ def test_a_file_that_says_that_it_is_printed_is(tmp_path: Path, monkeypatch: pyt
 def test_a_compiled_file_of_another_source_is_compiled_again(development: Development, later: float) -> None:
     """Whatever the clocks of the two files say: make compares these alone."""
     files = listed_sources(development.source)
-    weaker_statement(development)
+    neutral("n + base light = n.", "n + base light = n + 0.")(development)
     shutil.copyfile(development.source / "small" / "Neutral.v", development.build / "small" / "Neutral.v")
     now = time.time()
     os.utime(development.build / "small" / "Neutral.v", (now - 20, now - 20))
@@ -504,63 +514,7 @@ def test_a_compiled_file_of_another_source_is_compiled_again(development: Develo
     assert NOT_NEUTRAL in development.said
 
 
-NOT_NEUTRAL = "Neutral.neutral is not what required-theorems.txt has"
-NOT_BOUNDED = "Bounded.bounded is not what required-theorems.txt has"
-NOT_MET = "Witness.bounded_witness does not show that the premises of Pgquern.small.Bounded.bounded can be met together"
-NO_WITNESS = NOT_MET.replace("does not show", "is not there to show")
-
-
-@pytest.mark.parametrize(
-    ("cheat", "says"),
-    [
-        (admitted, "Admitted: prove it"),
-        (axiom, "Axiom: prove it"),
-        (axiom_without_the_word, "rests on assumptions"),
-        (unused_axiom_without_the_word, "coqchk: Axioms"),
-        (missing_theorem, "required theorem neutral is missing"),
-        (theorem_in_a_comment, "required theorem neutral is missing"),
-        (no_sentence, "has no (** sentence *) directly over it"),
-        (heading_for_a_sentence, "has no (** sentence *) directly over it"),
-        (weaker_statement, NOT_NEUTRAL),
-        (unlisted_file, "small/Other.v is not in _CoqProject"),
-        (listed_file_is_gone, "small/Neutral.v is in _CoqProject but does not exist"),
-        (broken_proof, "Coq rejects the development"),
-        (another_sentence, NOT_NEUTRAL),
-        (guard_checking_off, "Neutral.v:6: Unset Guard Checking: prove it"),
-        (guard_checking_off_on_two_lines, "Neutral.v:6: Unset Guard Checking: prove it"),
-        (another_definition, NOT_NEUTRAL),
-        (another_definition_behind_it, NOT_NEUTRAL),
-        (another_constructor, NOT_NEUTRAL),
-        (another_instance, NOT_BOUNDED),
-        (no_witness, "small/Witness.v: no required theorem"),
-        (witness_is_gone, NO_WITNESS),
-        (witness_in_a_comment, NO_WITNESS),
-        (witness_without_the_last_premise, NOT_MET),
-        (witness_without_the_first_premise, NOT_MET),
-        (witness_of_another_theorem, NOT_MET),
-        (weaker_witness, NOT_MET),
-        (premises_met_one_by_one, NOT_MET),
-        (witness_under_a_premise, NOT_MET),
-        (witness_from_an_axiom_without_the_word, "coqchk: Axioms"),
-        (empty_sentence, "has no (** sentence *) directly over it"),
-        (heading_without_a_mark, "Neutral.v: over neutral stands no sentence: Zero on the right"),
-        (name_for_a_sentence, "Neutral.v: over neutral stands no sentence: Neutral."),
-        (sentence_of_another_theorem, "Bounded.v: let_through has the sentence of neutral"),
-        (type_in_type, "_CoqProject: -arg -type-in-type"),
-        (coinductive_type, "Defined.v:5: CoInductive: prove it"),
-        (definition_that_no_longer_unfolds, "Defined.v:7: Opaque: prove it"),
-        (a_proved_function_is_realised, "Extract Constant base: OCaml may not realise it"),
-        (a_proved_type_is_realised, "Extract Inductive shade: OCaml may not realise it"),
-        (a_number_is_realised_in_another_way, "oracle/ExtractSmall.v is not what required-theorems.txt has"),
-        (realised_elsewhere, "small/Neutral.v: Extract Constant Z.of_nat: OCaml may not realise it"),
-    ],
-    ids=lambda value: getattr(value, "__name__", ""),
-)
-def test_cheat_is_caught(development: Development, cheat: Callable[[Development], None], says: str) -> None:
-    cheat(development)
-    assert not development.audit()
-    assert says in development.said
-
+# ---- witnesses of premises
 
 PROVE = """Ltac prove := first
   [ solve [firstorder lia]
@@ -568,87 +522,83 @@ PROVE = """Ltac prove := first
     repeat match goal with x : _ * _ |- _ => destruct x | b : bool |- _ => destruct b
                          | n : nat |- exists _ : nat, _ => exists (S n) end; firstorder lia ].
 """
+# Of each the proof of its witness; "": it needs none.
+MEANINGFUL = {
+    "forall n : nat, 0 < n -> forall m : nat, n = m -> 0 < m": "exists 1. split; [see|]. now exists 1.",
+    "forall n : nat, 0 < n -> ~ n < 0": "exists 1. see.",
+    "forall n : nat, 0 < n -> n < 0 -> False": "exists 1. see.",
+    "forall n (h : 0 < n) (k : h = h), n = n": "exists 1, (le_n 1). reflexivity.",
+    "forall (t : Type) (x : t) (p : t -> Prop), p x -> p x": "now exists nat, 1, (fun _ => True).",
+    "forall n : nat, let m := S n in m = 3 -> n = 2": "now exists 2.",
+    "forall n : nat, 0 < n -> (n < 3 -> 0 < n) /\\ (5 < n -> 1 < n)": "split; [exists 1 | exists 6]; see.",
+    "forall n : nat, exists m : nat, n <= m /\\ (m = n -> m <= n)": "exists 1, 1. see.",
+    "forall l : list nat, List.Forall (fun n => 5 < n -> n <> 0) l": "exists (cons 6 nil), 6. split; [now left|see].",
+    "forall b : bool, if b then b = true else b = false": "split; [now exists true | now exists false].",
+    "forall n : nat, n < 0 <-> n = 5 /\\ n < 0": "now exists 0.",
+    "forall (n : nat) (l : list nat) (f : nat -> bool), (n, l, f) = (n, l, f)": "",
+    "forall o : option Empty_set, o = o": "",
+    "1 = 1": "",
+}
+# Of each what the audit asks for, and nobody can show. A definition hides the premise, or a type has no value.
+EMPTY = {
+    "forall n : nat, n < 0 -> n = 7": "(exists n : nat, (n < 0)%nat)",
+    "forall n : nat, low n": "(exists n : nat, (n < 0)%nat)",
+    "forall n : Empty_set, n = n": "(exists _ : Empty_set, True)",
+    "forall n : {n : nat | n < 0}, n = n": "(exists _ : {n : nat | (n < 0)%nat}, True)",
+    "forall (n : nat) (h : n < 0), h = h": "(exists n : nat, (n < 0)%nat)",
+    "forall n : nat, let m := n in m < 0 -> n = 7": "(exists n : nat, (n < 0)%nat)",
+    "forall n : nat, n = n /\\ (n < 0 -> n = 7)": "(exists n : nat, (n < 0)%nat)",
+    "forall n : nat, exists m : nat, n < m /\\ (n < 0 -> m = 7)": "(exists n H : nat, (n < H)%nat /\\ (n < 0)%nat)",
+    "forall (b : bool) (n : nat), if b then n < 0 -> n = 7 else n = n": (
+        "((exists (b : bool) (n : nat), b = true /\\ (n < 0)%nat) /\\ (exists (b : bool) (_ : nat), b = false))"
+    ),
+    "forall p : nat * nat, let (a, b) := p in a < 0 -> b = 7": "(exists p : nat * nat, (fst p < 0)%nat)",
+    "List.Forall (fun n => n = 7) (@nil nat)": "(exists e : nat, In e nil)",
+}
 
 
-def with_theorem(d: Development, statement: str, witness: str) -> None:
-    """Another theorem, proved somehow, with what Witness.v says of it."""
-    theorem = f"(** One more theorem is here. *)\nTheorem more : {statement}.\nProof. prove. Qed.\n"
-    names = (d.source / "required-theorems.txt").read_text() + "Pgquern.small.Bounded.more\n"
-    d.write("required-theorems.txt", names)
+@pytest.fixture(scope="module")
+def premises(tmp_path_factory: pytest.TempPathFactory) -> Development:
+    """The audit of all these theorems together."""
+    d = Development(tmp_path_factory.mktemp("premises"))
+    statements = [*MEANINGFUL, *EMPTY]
+    d.write(REQUIRED, REQUIRES + "".join(f"Pgquern.small.Bounded.more{n}\n" for n in range(len(statements))))
+    d.write("_CoqProject", PROJECT.replace("small/Defined", "common/Premises.v\ncommon/Parts.v\nsmall/Defined"))
+    for file, text in FILES.items():
+        d.write(f"small/{file}.v", text)
+    theorems = [
+        f"(** One more theorem is here, number {n}. *)\nTheorem more{n} : {statement}.\nProof. prove. Qed.\n"
+        for n, statement in enumerate(statements)
+    ]
     low = "From Coq Require Import Lia.\nDefinition low (n : nat) := n < 0 -> n = 5.\n"
-    d.write("small/Bounded.v", BOUNDED + low + PROVE + theorem)
+    d.write("small/Bounded.v", BOUNDED + low + PROVE + "".join(theorems))
     d.write("common/Premises.v", coq.PREMISES.read_text())
     d.write("common/Parts.v", coq.PARTS.read_text())
-    project = (d.source / "_CoqProject").read_text()
-    d.write("_CoqProject", project.replace("small/Defined", "common/Premises.v\ncommon/Parts.v\nsmall/Defined"))
     imports = "From Pgquern.common Require Import Parts.\nFrom Pgquern.small Require Import Bounded.\n"
-    d.write("small/Witness.v", WITNESS.replace("(** There", imports + "(** There") + witness)
+    witnesses = [
+        f"Lemma more{n}_witness : inner_premises_of more{n}.\nProof. {proof} Qed.\n"
+        for n, proof in enumerate(MEANINGFUL.values())
+        if proof
+    ]
+    d.write("small/Witness.v", WITNESS.replace("(** There", imports + "(** There") + "".join(witnesses))
+    assert not d.audit(accept=True)
+    return d
 
 
-@pytest.mark.parametrize(
-    ("statement", "proof"),
-    [
-        ("forall n : nat, 0 < n -> forall m : nat, n = m -> 0 < m", "exists 1. split; [see|]. now exists 1."),
-        ("forall n : nat, 0 < n -> ~ n < 0", "exists 1. see."),
-        ("forall n : nat, 0 < n -> n < 0 -> False", "exists 1. see."),
-        ("forall n (h : 0 < n) (k : h = h), n = n", "exists 1, (le_n 1). reflexivity."),
-        ("forall (t : Type) (x : t) (p : t -> Prop), p x -> p x", "now exists nat, 1, (fun _ => True)."),
-        ("forall n : nat, let m := S n in m = 3 -> n = 2", "now exists 2."),
-        ("forall n : nat, 0 < n -> (n < 3 -> 0 < n) /\\ (5 < n -> 1 < n)", "split; [exists 1 | exists 6]; see."),
-        ("forall n : nat, exists m : nat, n <= m /\\ (m = n -> m <= n)", "exists 1, 1. see."),
-        (
-            "forall l : list nat, List.Forall (fun n => 5 < n -> n <> 0) l",
-            "exists (cons 6 nil), 6. split; [now left|see].",
-        ),
-        ("forall b : bool, if b then b = true else b = false", "split; [now exists true | now exists false]."),
-        ("forall n : nat, n < 0 <-> n = 5 /\\ n < 0", "now exists 0."),
-    ],
-)
-def test_premises_of_is_what_the_audit_asks_for(development: Development, statement: str, proof: str) -> None:
-    with_theorem(development, statement, f"Lemma more_witness : inner_premises_of more.\nProof. {proof} Qed.\n")
-    assert development.audit(accept=True), development.said
+def test_premises_of_is_what_the_audit_asks_for(premises: Development) -> None:
+    """And what has values needs no witness."""
+    asked = {int(n) for n in re.findall(r"Bounded\.more(\d+) can be met together", premises.said)}
+    assert asked == set(range(len(MEANINGFUL), len(MEANINGFUL) + len(EMPTY)))
+    assert premises.said.count("PROBLEM") == len(EMPTY)
 
 
-@pytest.mark.parametrize(
-    ("statement", "asks"),
-    [
-        ("forall n : nat, n < 0 -> n = 7", "(exists n : nat, (n < 0)%nat)"),
-        ("forall n : nat, low n", "(exists n : nat, (n < 0)%nat)"),
-        ("forall n : Empty_set, n = n", "(exists _ : Empty_set, True)"),
-        ("forall n : {n : nat | n < 0}, n = n", "(exists _ : {n : nat | (n < 0)%nat}, True)"),
-        ("forall (n : nat) (h : n < 0), h = h", "(exists n : nat, (n < 0)%nat)"),
-        ("forall n : nat, let m := n in m < 0 -> n = 7", "(exists n : nat, (n < 0)%nat)"),
-        ("forall n : nat, n = n /\\ (n < 0 -> n = 7)", "(exists n : nat, (n < 0)%nat)"),
-        (
-            "forall n : nat, exists m : nat, n < m /\\ (n < 0 -> m = 7)",
-            "(exists n H : nat, (n < H)%nat /\\ (n < 0)%nat)",
-        ),
-        (
-            "forall (b : bool) (n : nat), if b then n < 0 -> n = 7 else n = n",
-            "((exists (b : bool) (n : nat), b = true /\\ (n < 0)%nat) /\\ (exists (b : bool) (_ : nat), b = false))",
-        ),
-        ("forall p : nat * nat, let (a, b) := p in a < 0 -> b = 7", "(exists p : nat * nat, (fst p < 0)%nat)"),
-        ("List.Forall (fun n => n = 7) (@nil nat)", "(exists e : nat, In e nil)"),
-    ],
-)
-def test_a_theorem_that_says_nothing_has_no_witness(development: Development, statement: str, asks: str) -> None:
-    """Also if a definition hides the premise, and if a type has no value."""
-    with_theorem(development, statement, "")
-    assert not development.audit(accept=True)
-    assert f"Pgquern.small.Bounded.more can be met together:\n{asks}" in development.said
+@pytest.mark.parametrize("statement", EMPTY)
+def test_a_theorem_that_says_nothing_has_no_witness(premises: Development, statement: str) -> None:
+    number = len(MEANINGFUL) + list(EMPTY).index(statement)
+    assert f"Pgquern.small.Bounded.more{number} can be met together:\n{EMPTY[statement]}" in premises.said
 
 
-@pytest.mark.parametrize(
-    "statement",
-    [
-        "forall (n : nat) (l : list nat) (f : nat -> bool), (n, l, f) = (n, l, f)",
-        "forall o : option Empty_set, o = o",
-        "1 = 1",
-    ],
-)
-def test_variables_with_values_need_no_witness(development: Development, statement: str) -> None:
-    with_theorem(development, statement, "")
-    assert development.audit(accept=True), development.said
+# ---- the text
 
 
 @pytest.mark.parametrize(

@@ -1,17 +1,13 @@
 # SPDX-License-Identifier: PostgreSQL
-"""What others claim stands beside recorded figures of ours; a figure of the report is a file, too."""
+"""What others claim stands beside recorded figures of ours."""
 
-import csv
-import io
 import re
 from pathlib import Path
 from typing import Any
 
 import click
-import matplotlib.pyplot as plt
 import pytest
 
-from bench import plots, plotted
 from tools.common import matrix
 from tools.report import figures, finish, others, subject
 from tools.report.figures import FigureError
@@ -149,29 +145,8 @@ def test_of_a_goal_its_counts_are_figures_too(recorded: Recorded) -> None:
         assert recorded.find(result.stem, at.model_copy(update={"value": value}))[0] == wanted
 
 
-def test_a_figure_is_also_a_file_and_so_is_what_it_shows(tmp_path: Path) -> None:
-    figure, axes = plt.subplots()
-    axes.plot([1, 2], [3, 4], "o-", label="a line")
-    axes.bar([0, 1], [5, 6], label="bars")
-    axes.set_xticks([0, 1], ["none", "one"])
-    axes.set_title("a panel")
-    shown = list(csv.reader(io.StringIO(plotted.table(figure))))
-    assert shown[0] == list(plotted.COLUMNS)
-    assert ["a panel", "a line", "point", "one", "3", ""] in shown
-    assert ["a panel", "bars", "bar", "none", "5", ""] in shown
-    svg = plots.svg(figure)
-    assert "#000000" not in svg
-    html = f"<h2>One</h2><figure>{svg}</figure><h2>One</h2><figure>{svg}</figure>{finish.CONTENTS}"
-    (tmp_path / "figures").mkdir()
-    (tmp_path / "figures" / "old.svg").write_text("")
-    done = finish.with_files(finish.with_contents(html), tmp_path)
-    files = sorted(path.name for path in (tmp_path / "figures").iterdir())
-    assert len(files) == 4
-    assert all(f'href="figures/{name}"' in done for name in files)
-    assert (
-        (tmp_path / "figures" / next(name for name in files if name.endswith("csv"))).read_text().startswith("panel,")
-    )
-    assert "metadata" not in done
+def test_headings_are_the_contents() -> None:
+    done = finish.with_contents(f"<h2>One</h2><h2>One</h2>{finish.CONTENTS}")
     assert re.findall(r'<li><a href="#([\w-]+)">One</a>', done) == ["one", "one-2"]
     assert all(f'id="{name}"' in done for name in ("one", "one-2"))
 

@@ -107,22 +107,6 @@ def test_a_trace_without_an_end_says_how_it_goes_on() -> None:
     assert (loops.back_to, loops.back_by, loops.stutters) == (1, "End", False)
 
 
-def test_a_violation_in_an_initial_state_is_a_trace_of_it() -> None:
-    said = message(2107, "Invariant I is violated by the initial state:\n/\\ x = 1\n/\\ y = 2\n", 1)
-    assert counterexample.read(said).states == [{"x": "1", "y": "2"}]
-    assert counterexample.read(message(2107, "Invariant I is violated by the initial state:\nx = 1\n", 1)).states == [
-        {"x": "1"}
-    ]
-
-
-@pytest.mark.parametrize(
-    ("name", "words"),
-    [("TruncateClog", "truncate clog"), ("SendWALNow", "send wal now"), ("T2Ends", "t 2 ends"), ("_", "_")],
-)
-def test_a_name_is_said_in_words(name: str, words: str) -> None:
-    assert counterexample.in_words(name) == words
-
-
 # ---- sentences, as they stand beside the modules
 
 BEADS = r"""\* SPDX-License-Identifier: PostgreSQL
@@ -321,40 +305,11 @@ def test_what_cannot_be_drawn_is_said(with_tlc: Path) -> None:
     assert not (with_tlc / "build" / "show").exists()
 
 
-@pytest.mark.tools
-def test_a_script_is_told_that_there_is_nothing_to_draw(with_tlc: Path) -> None:
-    holds = show(with_tlc, "MCbeads_small", "--json")
-    told = json.loads(holds.stdout)
-    assert (holds.returncode, told["counterexample"], holds.stderr) == (1, None, "")
-    assert "MCbeads_small holds: there is no counterexample" in told["says"]
-    some = show(with_tlc, "MCbeads_mutant_*", "--json")
-    assert (some.returncode, len(json.loads(some.stdout)["runs"])) == (0, 4)
-
-
-@pytest.mark.tools
-def test_without_a_run_they_are_listed_and_without_a_subject_the_subjects_are(with_tlc: Path) -> None:
-    listed = show(with_tlc, "").stdout.splitlines()
-    assert [line.partition(":")[0] for line in listed[:2]] == ["MCbeads_mutant_missing", "MCbeads_mutant_loses"]
-    assert "--run NAME" in listed[-1]
-    alone = [sys.executable, "-m", "tools.show"]
-    bare = subprocess.run(alone, cwd=with_tlc, env=OF_TOP, capture_output=True, text=True, check=False)
-    assert (bare.returncode, "say --stem, one of beads" in bare.stderr) == (2, True)
-
-
 def test_without_tlc_it_says_what_is_missing(beads: Path) -> None:
     (beads / "build" / "tools").unlink()
     done = show(beads, "MCbeads_mutant_missing")
     assert done.returncode == 2
     assert "make setup" in done.stderr
-
-
-@pytest.mark.tools
-def test_a_step_without_a_sentence_is_drawn_by_its_name(with_tlc: Path) -> None:
-    path = with_tlc / "spec" / "beads" / "beads.story"
-    path.write_text(re.sub(r"Take STEP .*\n", "", STORY))
-    steps = drawn(with_tlc, "MCbeads_mutant_missing").steps
-    assert [step.named for step in steps] == [True, True, False, False]
-    assert (steps[3].who, steps[3].text) == ("model", "take (the model has no sentence for this step)")
 
 
 @pytest.mark.tools
@@ -394,16 +349,6 @@ def test_a_name_that_no_module_has_is_found(beads: Path) -> None:
     assert sentences.unknown(loaded(beads)) == []
 
 
-def test_a_definition_that_only_leads_to_others_needs_no_sentence(beads: Path) -> None:
-    path, story = (beads / "spec" / "beads" / f"beads.{end}" for end in ("tla", "story"))
-    path.write_text(BEADS.replace("Client == ", "Client == stock' >= 0 /\\ stock' \\in Nat /\\ "))
-    assert sentences.unsaid(loaded(beads), "Next") == ["Client"]
-    story.write_text(STORY.replace("INNER pc", "INNER pc\nVIA Client"))
-    assert sentences.unsaid(loaded(beads), "Next") == []
-    story.write_text(re.sub(r"Look SMALL .*\n( .*\n)?", "", STORY.replace("INNER pc", "VIA Client")))
-    assert sentences.unsaid(loaded(beads), "Next") == ["Look"]
-
-
 @pytest.mark.parametrize(
     ("old", "new", "says"),
     [
@@ -423,13 +368,6 @@ def test_a_sentence_that_is_written_wrong_is_told_with_its_line(beads: Path, old
         loaded(beads)
 
 
-def test_conditions_and_bounds_come_in_the_order_in_which_they_make_sense() -> None:
-    one = sentences.sentence("STEP", r"w \in W, d \in todo[w] if d > 1 | a {w} | reads {d}", "Read", "(w)")
-    inner = r"UNION {(IF d > 1 THEN {<<ToString(w), ToString(d)>>} ELSE {}) : d \in todo[w]}"
-    assert one.tla() == rf"UNION {{(IF Read(w) THEN {inner} ELSE {{}}) : w \in W}}"
-    assert one.filled(["1", "x"]) == ["a 1", "reads x"]
-
-
 # ---- the drawing
 
 
@@ -438,14 +376,6 @@ def picture(steps: list[Step], back_to: int | None = None, says: str = "It says.
         stem="s", run="r", says=says, property="P", sort="invariant", rule="no <tag> & no harm", broken=["b"],
         notes=["n"], steps=steps, back_to=back_to, variables={},
     )  # fmt: skip
-
-
-def test_what_a_run_must_reach_is_no_fault() -> None:
-    reached = picture([one(1, "a")]).model_copy(update={"reached": True})
-    for drawn in (draw.svg(reached), draw.html(reached)):
-        assert "✓ Reached here: P" in drawn
-        assert "Broken" not in drawn
-        assert "no harm" not in drawn, "what is denied is no rule"
 
 
 def one(number: int, who: str, *, small: bool = False, change: Change | None = None, text: str = "") -> Step:
@@ -479,68 +409,6 @@ def test_a_loop_begins_with_a_line_of_its_own_and_is_marked() -> None:
 
 def texts(svg: str) -> list[ElementTree.Element]:
     return list(ElementTree.fromstring(svg).iter(f"{SVG}text"))
-
-
-SIZES = {
-    "title": 19,
-    "said": 14.5,
-    "small": 13,
-    "note": 14,
-    "head": 12,
-    "number": 11,
-    "wrong": 14.5,
-    "broken": 16,
-    "mono": 11.5,
-}
-
-
-def outside(svg: str) -> list[str]:
-    """The texts that reach beyond the picture, by the widths that the drawing counts with, or that lie on others."""
-    root = ElementTree.fromstring(svg)
-    right, bottom = float(root.attrib["width"]), float(root.attrib["height"])
-    found, places = [], set()
-    for text in texts(svg):
-        kind, x, y = text.attrib["class"], float(text.attrib["x"]), float(text.attrib["y"])
-        wide = draw.width(text.text or "", SIZES[kind], mono=kind == "mono", bold=kind in ("title", "head"))
-        end = x + wide / 2 if text.get("text-anchor") == "middle" else x + wide
-        if end > right or y > bottom or (x, y) in places:
-            found.append(text.text or "")
-        places.add((x, y))
-    return found
-
-
-LONG = "a sentence of many words that go on and on " * 6
-
-
-def test_no_text_leaves_the_picture() -> None:
-    steps = [
-        one(n, f"actor number {n % 7}", text=LONG, change=Change("x" * 300, "y" * 80, "z" * 80)) for n in range(1, 20)
-    ]
-    svg = draw.svg(picture(steps, says=LONG))
-    assert outside(svg) == []
-    assert outside(svg.replace(">Actor", ">" + "W" * 200)) == []
-    assert outside(re.sub(r'(<text class="said"[^>]*>)', r"\1" + "W" * 99, svg)), "the check can fail"
-
-
-def test_every_word_is_drawn_and_nothing_is_markup() -> None:
-    svg = draw.svg(picture([one(1, "a", text=LONG + "<end> & over")]))
-    said = " ".join(text.text or "" for text in texts(svg))
-    assert LONG.strip()[1:] in said
-    assert "<end> & over" in said
-    assert "No <tag> & no harm" in said
-
-
-@pytest.mark.parametrize(
-    ("text", "lines"),
-    [("", []), ("a b", ["a b"]), ("aaaa bbbb", ["aaaa", "bbbb"]), ("a" * 14, ["a" * 6, "a" * 6, "a" * 2])],
-)
-def test_text_is_wrapped_and_long_words_are_cut(text: str, lines: list[str]) -> None:
-    assert draw.wrap(text, 40, 10) == lines
-
-
-def test_a_trace_of_one_state_is_drawn() -> None:
-    assert "Broken here: P" in draw.svg(picture([]))
-    assert "Broken here: P" in draw.html(picture([]))
 
 
 # ---- our own models

@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: PostgreSQL */
 /*
- * libFuzzer target: makes arrays of XIDs of any bytes and gives them to every variant of every kind on XID arrays that
+ * libFuzzer target: makes arrays of XIDs of any bytes and gives them to every variant of every kind on arrays of XIDs that
  * this CPU runs. Each must refuse what the contract in snapbuild.h refuses, and then leave every output as it was, or give
  * the result of the plain definitions below. Arrays have memory of exactly their size, so that AddressSanitizer sees an
  * access beyond.
  *
  * Input: byte 0 says what to do and how to read the rest; then four bytes xmin; then pairs of two bytes, each an XID by
  * its distance from xmin, or from the point half a ring away; the first half of them is the array, the rest a batch. Some
- * arrays of few are also drawn out, to what the purges take for long. The same XIDs are FullTransactionIds, too, in an array
- * whose head and space behind come from xmin.
+ * arrays of few are also drawn out, to what the purges take for long.
  */
 #include "pgquern.h"
 
@@ -29,8 +28,7 @@ enum {
     TIGHT = 4,     /* no space for the batch */
     PERMANENT = 8, /* put a few permanent XIDs in */
     CONSISTENT = 16,
-    DRAWN_OUT = 96, /* both bits: to extend every short array would take too long */
-    WIDE = 128      /* the last FullTransactionId is an epoch younger */
+    DRAWN_OUT = 96 /* both bits: to extend every short array would take too long */
 };
 
 static unsigned long long answers[CODES];
@@ -261,183 +259,6 @@ static void long_purges(const uint32_t *xids, size_t n, uint32_t xmin, bool sort
     free(runs);
 }
 
-/* ---- FullTransactionIds ---- */
-
-static int by_full(const void *a, const void *b)
-{
-    uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-
-    return (x > y) - (x < y);
-}
-
-static size_t sort_unique_full(uint64_t *fxip, size_t n)
-{
-    size_t kept = 0;
-
-    if (n > 0)
-        qsort(fxip, n, sizeof *fxip, by_full);
-    for (size_t i = 0; i < n; i++)
-        if (i == 0 || fxip[i] != fxip[i - 1])
-            fxip[kept++] = fxip[i];
-    return kept;
-}
-
-/* An array in memory of exactly its size; what does not count is no XID. */
-static pgq_snapbuild_committed_full array_of(const uint64_t *fxip, size_t n, size_t head, size_t space)
-{
-    pgq_snapbuild_committed_full made = {calloc(space + (space == 0), sizeof *fxip), head, n, space};
-
-    if (n > 0)
-        memcpy(made.fxip + head, fxip, n * sizeof *fxip);
-    return made;
-}
-
-/* Is it as it was made, in every byte? */
-static bool is_unchanged(const pgq_snapbuild_committed_full *c, const uint64_t *fxip, size_t n, size_t head,
-                         size_t space)
-{
-    pgq_snapbuild_committed_full made = array_of(fxip, n, head, space);
-    bool result = c->head == head && c->xcnt == n && c->xcnt_space == space &&
-                  same(c->fxip, made.fxip, space * sizeof *fxip);
-
-    free(made.fxip);
-    return result;
-}
-
-static bool holds_exactly(const pgq_snapbuild_committed_full *c, const uint64_t *fxip, size_t n, size_t space)
-{
-    return c->xcnt_space == space && c->xcnt == n && c->head <= space && n <= space - c->head &&
-           same(c->fxip + c->head, fxip, n * sizeof *fxip);
-}
-
-static void full_purges(const uint64_t *fxip, size_t n, size_t head, size_t space, uint64_t full_xmin)
-{
-    size_t gone = 0;
-
-    while ((uint32_t)full_xmin >= 3 && gone < n && fxip[gone] < full_xmin)
-        gone++;
-    for (size_t v = 0; v < pgq_snapbuild_purge_full_variant_count; v++) {
-        const pgq_snapbuild_purge_full_variant *variant = &pgq_snapbuild_purge_full_variants[v];
-        pgq_snapbuild_committed_full c = array_of(fxip, n, head, space);
-
-        require(variant->fn(&c, full_xmin).code == PGQ_OK, "refused", variant->name);
-        require(holds_exactly(&c, fxip + gone, n - gone, space), "a purge of full XIDs is wrong",
-                variant->name);
-        free(c.fxip);
-    }
-}
-
-static void full_insert(const uint64_t *fxip, size_t n, size_t head, size_t space, const uint64_t *batch,
-                        size_t m)
-{
-    pgq_snapbuild_committed_full c = array_of(fxip, n, head, space), before;
-    uint64_t *scratch = malloc(m * sizeof *scratch + (m == 0)),
-             *set = malloc((n + m) * sizeof *set + (n + m == 0));
-    pgq_code code = m > space - n ? PGQ_SNAPBUILD_CAPACITY : PGQ_OK;
-    pgq_status status;
-
-    for (size_t i = 0; i < m; i++) {
-        scratch[i] = set[n + i] = batch[i];
-        if ((uint32_t)batch[i] < 3)
-            code = PGQ_SNAPBUILD_XID_PERMANENT;
-    }
-    for (size_t i = 0; i < n; i++)
-        set[i] = fxip[i];
-    /* What lies before and behind the array is no part of it, whatever it is. */
-    for (size_t i = 0; m > 0 && i < space; i++)
-        if (i < head || i >= head + n)
-            c.fxip[i] = batch[i % m];
-    before = array_of(c.fxip, space, 0, space);
-    status = pgq_snapbuild_insert_full(&c, scratch, m);
-    answers[status.code]++;
-    require(status.code == code, "the wrong answer", "insert_full");
-    if (code != PGQ_OK) {
-        require(holds_exactly(&c, fxip, n, space) && c.head == head &&
-                    same(c.fxip, before.fxip, space * sizeof *fxip),
-                "a refusal changed the array", "insert_full");
-        require(same(scratch, batch, m * sizeof *batch), "a refusal changed the batch", "insert_full");
-    } else {
-        require(holds_exactly(&c, set, sort_unique_full(set, n + m), space), "not the union", "insert_full");
-        require(c.head == (m > space - n - head ? 0 : head), "moved without need, or not", "insert_full");
-    }
-    free(scratch);
-    free(set);
-    free(before.fxip);
-    free(c.fxip);
-}
-
-static void full_snapshot(const uint64_t *fxip, size_t n, size_t head, size_t space, size_t room)
-{
-    pgq_snapbuild_committed_full c = array_of(fxip, n, head, space);
-    uint32_t *xip = exactly(NULL, 0, room), *raw = exactly(NULL, 0, n > room ? n : room);
-    pgq_code code = room < n                                      ? PGQ_SNAPBUILD_CAPACITY
-                    : n > 0 && fxip[n - 1] - fxip[0] > UINT32_MAX ? PGQ_SNAPBUILD_UNSORTED
-                                                                  : PGQ_OK;
-    pgq_status status = pgq_snapbuild_snapshot_full(&c, xip, room);
-
-    answers[status.code]++;
-    require(status.code == code, "the wrong answer", "snapshot_full");
-    if (code == PGQ_OK && n > 0) {
-        for (size_t i = 0; i < n; i++)
-            raw[i] = (uint32_t)fxip[i];
-        qsort(raw, n, sizeof *raw, by_number);
-    }
-    require(same(xip, raw, room * sizeof *raw), "not the XIDs, sorted; or written though refused",
-            "snapshot_full");
-    require(is_unchanged(&c, fxip, n, head, space), "the array has changed", "snapshot_full");
-    free(xip);
-    free(raw);
-    free(c.fxip);
-}
-
-/* What is the first fault of an array that shall be sorted, and where? */
-static pgq_status full_fault(const uint64_t *fxip, size_t n)
-{
-    for (size_t i = 0; i < n; i++)
-        if ((uint32_t)fxip[i] < 3)
-            return (pgq_status){PGQ_SNAPBUILD_XID_PERMANENT, (uint32_t)i + 1};
-    for (size_t i = 1; i < n; i++)
-        if (fxip[i] <= fxip[i - 1])
-            return (pgq_status){fxip[i] < fxip[i - 1] ? PGQ_SNAPBUILD_UNSORTED : PGQ_SNAPBUILD_DUPLICATE,
-                                (uint32_t)i + 1};
-    return (pgq_status){PGQ_OK, 0};
-}
-
-/* The XIDs in the epoch that has them near full_xmin; head and the space behind are what xmin says. */
-static void fulls(const uint32_t *xids, size_t total, size_t n, uint32_t xmin, uint8_t flags)
-{
-    uint64_t full_xmin = (uint64_t)7 << 32 | xmin, *fxip = malloc(total * sizeof *fxip + (total == 0));
-    size_t m = total - n, head = (xmin >> 8) % 9, behind = (xmin >> 16) % (m + 2);
-    pgq_snapbuild_committed_full c;
-    pgq_status status, fault;
-
-    for (size_t i = 0; i < total; i++)
-        fxip[i] = full_xmin + (uint64_t)(int64_t)(int32_t)(xids[i] - xmin);
-    if (n > 0 && flags & WIDE)
-        fxip[n - 1] += (uint64_t)1 << 32;
-    if (flags & (SORTED | CLAIM)) {
-        size_t kept = sort_unique_full(fxip, n);
-
-        memmove(fxip + kept, fxip + n, m * sizeof *fxip);
-        n = kept;
-    }
-    c = array_of(fxip, n, head, head + n + behind);
-    status = pgq_snapbuild_committed_full_check(&c);
-    fault = full_fault(fxip, n);
-    answers[status.code]++;
-    require(status.code == fault.code && status.index == fault.index, "the wrong fault", "check full");
-    free(c.fxip);
-    if (fault.code == PGQ_OK) {
-        full_purges(fxip, n, head, head + n + behind, full_xmin);
-        full_insert(fxip, n, head, head + n + behind, fxip + n, m);
-        full_snapshot(fxip, n, head, head + n + behind, n);
-        full_snapshot(fxip, n, head, head + n + behind, n + 1);
-        if (n > 0)
-            full_snapshot(fxip, n, head, head + n + behind, n - 1);
-    }
-    free(fxip);
-}
-
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     uint32_t xmin, *xids;
@@ -458,7 +279,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
             xids[i] = distance % 3;
     }
     n = total / 2;
-    fulls(xids, total, n, xmin, data[0]);
     if (data[0] & SORTED) {
         size_t kept = sort_unique(xids, n);
 

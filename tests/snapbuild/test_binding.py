@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from _pgquern import ffi, lib
-from pgquern import PgquernError, snapbuild
+from pgquern import snapbuild
 from pgquern.memory import MOST
 from pgquern.snapbuild import Committed, CommittedFull, KnownAssigned, Reason, compress, variants
 
@@ -125,66 +125,3 @@ def run(*targets: Callable[[], None]) -> None:
         thread.join()
     for error in raised:
         raise error
-
-
-def test_threads_share_an_array_that_grows_and_shrinks() -> None:
-    """Two insert, each its own XIDs; the others purge, of which only xmin 3 leaves all, and look."""
-    committed, done = Committed(), threading.Event()
-
-    def insert(first: int) -> Callable[[], None]:
-        def target() -> None:
-            for xid in range(first, first + 40_000, 400):
-                batch = list(range(xid, xid + 400))
-                while code_of(lambda batch=batch: committed.insert(batch)) != (0, 0):  # type: ignore[misc]
-                    committed.reserve(400)
-            done.set()
-
-        return target
-
-    def purge() -> None:
-        while not done.is_set():
-            committed.purge(3)
-            found = committed.snapshot()
-            assert found == sorted(found)
-            assert len(committed.xip) <= committed.capacity
-
-    run(insert(100_000), insert(200_000), purge, purge)
-    assert committed.xip == [*range(100_000, 140_000), *range(200_000, 240_000)]
-
-
-def test_threads_share_known_assigned_xids() -> None:
-    """One adds and ends what it added; the others search, look and compress."""
-    known, done = KnownAssigned(64), threading.Event()
-    known.add(3, 3, 1)
-
-    def startup() -> None:
-        for xid in range(4, 3000):
-            known.add(xid, xid, xid)
-            known.remove_tree(xid - 1, [], xid)
-        done.set()
-
-    def reader() -> None:
-        while not done.is_set():
-            assert len(known.get()) in (1, 2)
-            known.search(77)
-            known.compress(Reason.PRUNE, 5)
-            known.check()
-
-    run(startup, reader, reader)
-    assert known.get() == [2999]
-
-
-def test_a_refusal_of_a_thread_is_its_own() -> None:
-    """The codes are values, not the library's state."""
-    committed = Committed([5], capacity=1, sorted=True)
-
-    def refused(batch: list[int], code: int) -> Callable[[], None]:
-        def target() -> None:
-            for _ in range(300):
-                with pytest.raises(PgquernError) as caught:
-                    committed.insert(batch)
-                assert caught.value.code == code
-
-        return target
-
-    run(refused([7], lib.PGQ_SNAPBUILD_CAPACITY), refused([2], lib.PGQ_SNAPBUILD_XID_PERMANENT))

@@ -264,37 +264,6 @@ def roomy(committed: CommittedFull, m: int) -> CommittedFull:
     return CommittedFull(live, capacity=2 * (len(live) + m))
 
 
-def test_an_xmax_left_behind_by_half_the_ring_hides_a_catalog_change() -> None:
-    """Why "live" includes xmax: upstream moves it at catalog changes only, and compares it as if it were near.
-
-    2^31 XIDs after the last catalog change two transactions straddle the point opposite to xmax. The younger commits,
-    and seems to precede xmax, which stays; the older commits, and xmax falls back to it: the younger is invisible.
-    """
-
-    class Lifted(SnapBuild):
-        """The cure: no xmax below xmin."""
-
-        def purge_older_txn(self) -> None:
-            super().purge_older_txn()
-            if self.ring.precedes(self.xmax, self.xmin):
-                self.xmax = self.xmin
-
-    for builder, hidden in ((SnapBuild(), True), (Lifted(), False)):
-        builder.running_xacts(1000, 1000)
-        assert (builder.state, builder.xmax) == (State.CONSISTENT, 1000)
-        opposite = (builder.xmax + HALF) % XID.size
-        for xmin in (opposite // 2, opposite - 10):
-            builder.running_xacts(xmin, xmin)
-        older, younger = opposite - 5, opposite + 5
-        first = builder.commit_txn(younger, changed=[younger])
-        second = builder.commit_txn(older, changed=[older])
-        assert first is not None
-        assert second is not None
-        assert first.sees(younger, lambda _: False)
-        assert second.sees(older, lambda _: False)
-        assert second.sees(younger, lambda _: False) != hidden
-
-
 @pytest.mark.parametrize("seed", range(5))
 def test_thousands_of_steps(seed: int) -> None:
     """The same machine with many random steps: Hypothesis would need an hour to reach these states."""

@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
-from bench.tiercache import report
 from tools.common import results
 from tools.stack import __main__ as stack
 from tools.stack import targets
@@ -57,23 +56,6 @@ def test_each_target_has_its_distance() -> None:
 
 def test_a_device_without_the_whole_stack_has_no_target() -> None:
     assert targets.of(ITEMS[:3]) == targets.of(ITEMS[1:]) == []
-
-
-def test_the_figures_have_targets_and_threads() -> None:
-    sweep = [
-        item("file", parts, n * threads, 1, threads) for parts, n in ((PLAIN, 1), (WHOLE, 3)) for threads in (1, 64)
-    ]
-    shown = [target._asdict() for target in targets.of(ITEMS)]
-    lines = report.target_lines({"aims": shown, "sweep": sweep})
-    assert "| file | transactions of all four, beside two parts, images | at least 1.0 | 0.84 [0.69, 1.03] |" in lines
-    rows = [line for line in lines if line.startswith((f"| file | {PLAIN} |", f"| file | {WHOLE} |"))]
-    assert rows == [
-        f"| file | {PLAIN} | 1 | 64 |",
-        f"| file | {WHOLE} | 3 | 192 |",
-        f"| file | {PLAIN} | 1.0 | 1.0 |",
-        f"| file | {WHOLE} | 1.0 | 1.0 |",
-    ]
-    assert report.target_lines({"rounds": 3}) == []  # an older result has neither
 
 
 def test_a_run_in_which_nothing_ended_says_what_to_do() -> None:

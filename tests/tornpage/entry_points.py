@@ -4,7 +4,7 @@
 from collections.abc import Callable
 from typing import Any
 
-from pgquern.tornpage import Store, check, checksums, first_wrong, variants
+from pgquern.tornpage import Store, check, checksums, first_wrong, variants, verdicts
 
 from ref.tornpage import Protection
 from tests.common.entry_points import Call
@@ -36,6 +36,7 @@ CALLS: dict[str, Callable[[], Call]] = {
     "variants": lambda: Call(variants),
     "checksums": lambda: Call(checksums, (PAGES,), PLACE | {"variant": "scalar"}),
     "check": lambda: Call(check, (PAGES,), PLACE),
+    "verdicts": lambda: Call(verdicts, (PAGES,), PLACE),
     "first_wrong": lambda: Call(first_wrong, (PAGES,), PLACE),
     "Store": lambda: Call(
         Store, (SHAPE.device(),), {name: int(value) for name, value in SHAPE.config()._asdict().items()}

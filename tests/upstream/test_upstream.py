@@ -7,12 +7,11 @@ The suites themselves run in `make check-upstream`.
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner
 
-from tests.upstream import kinds, obtain, ratios, text
+from tests.upstream import kinds, ratios, text
 from tests.upstream.__main__ import SUITES, Compared, named
 from tests.upstream.build import Ran, count_tests
-from tests.upstream.kinds import Kind, Unexpected
+from tests.upstream.kinds import Kind
 from tests.upstream.mends import Tried
 from tests.upstream.ratios import Measured
 from tests.upstream.text import Edit, TextError
@@ -91,30 +90,11 @@ def test_a_statement_goes_with_its_block_and_its_comment() -> None:
     assert "\n\n\tours();\n\n\t/* for the second time */\n" in after
 
 
-def test_the_second_one_goes_to_its_semicolon() -> None:
-    after = text.edited(body(), Edit(at="for(int i", nth=2, put="instead"))
-    assert "second time" not in after
-    assert "\t}\n\n\treturn s;\n}\n" in after
-
-
-def test_text_before_and_after() -> None:
-    before = text.edited(body(), Edit(at="return s", put="before", text="\tours();"))
-    assert before.endswith("\n\n\tours();\n\treturn s;\n}\n")
-    after = text.edited(body(), Edit(at="int s", put="after", text="\tint\tours;"))
-    assert after.startswith("{\n\tint\t\t\ts = 0;\n\tint\tours;\n\n")
-
-
 def test_a_statement_that_is_not_there_is_told() -> None:
     with pytest.raises(TextError, match=r"0 statements begin with `while \(n`, number 1 is needed"):
         text.edited(body(), Edit(at="while (n", put="instead"))
     with pytest.raises(TextError, match="2 statements begin with `for `, number 3 is needed"):
         text.edited(body(), Edit(at="for ", nth=3, put="instead"))
-
-
-def test_a_function_is_removed_with_its_comment() -> None:
-    after = text.removed(FILE, "sum")
-    assert "sum: not" not in after
-    assert "\n\nint\nother(void)\n" in after
 
 
 def test_the_header_is_included_last_and_under_no_condition() -> None:
@@ -155,39 +135,12 @@ def test_a_known_function_is_changed(checkout: Path) -> None:
     assert (checkout / "sum.c").read_text() == FILE
 
 
-def test_comments_may_differ(checkout: Path) -> None:
-    (checkout / "sum.c").write_text(FILE.replace("the for (i loop", "another comment"))
-    assert kinds.put_in([kind(["15"])], checkout)[1] == {}
-
-
 def test_a_function_that_is_not_as_expected_is_left_out_and_told(checkout: Path) -> None:
     (checkout / "sum.c").write_text(FILE.replace("a[i] > 0", "a[i] > 1"))
     texts, left_out = kinds.put_in([kind(["15", "16"])], checkout)
     assert texts == {}
     assert left_out["k"].startswith("sum (sum.c) is not as in 15, 16. Read it; if our text fits it, add ")
     assert kinds.patch(texts, checkout) == ""
-
-
-def test_it_must_be_as_in_a_version_that_the_text_is_for(checkout: Path) -> None:
-    assert "is not as in 16" in kinds.put_in([kind(["16"])], checkout)[1]["k"]
-
-
-def test_a_function_that_is_gone_is_told(checkout: Path) -> None:
-    (checkout / "sum.c").write_text(FILE.replace("sum(", "total("))
-    assert kinds.put_in([kind(["15"])], checkout)[1] == {"k": "sum is not in sum.c"}
-
-
-def test_a_statement_that_is_gone_is_told(checkout: Path) -> None:
-    left_out = kinds.put_in([kind(["15"], at="while (")], checkout)[1]
-    assert left_out == {"k": "0 statements begin with `while (`, number 1 is needed"}
-
-
-def test_two_kinds_may_change_one_file(checkout: Path) -> None:
-    second = kind(["15"], at="return s")
-    texts, left_out = kinds.put_in([kind(["15"]), second], checkout)
-    assert left_out == {}
-    assert texts[Path("sum.c")].count("\tours();\n") == 2
-    assert texts[Path("sum.c")].count("pgquern.h") == 1
 
 
 def test_unknown_names_are_told() -> None:
@@ -219,12 +172,6 @@ def test_what_is_listed_is_there(name: str) -> None:
         assert f'"{name}"' in counting.read_text()
 
 
-def test_a_kind_of_a_function_that_nobody_follows_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(functions, "load", lambda stem: [])
-    with pytest.raises(Unexpected, match=r"spec/s/upstream\.toml does not list sum"):
-        kinds.misfit(kind(["15"]), kind(["15"]).variant[0].function[0], Path())
-
-
 @pytest.mark.parametrize(
     ("control", "mended", "status", "says"),
     [
@@ -240,11 +187,6 @@ def test_a_mend_must_end_a_loss_that_there_was(control: int, mended: int, status
 
 
 # ---- sources and suites ----
-
-
-def test_both_forms_of_package_sources_are_turned() -> None:
-    assert obtain.source_entries("deb [a=b] http://x y z\n#deb c\n") == "deb-src [a=b] http://x y z\n#deb c\n"
-    assert obtain.source_entries("Types: deb\nURIs: u\n") == "Types: deb-src\nURIs: u\n"
 
 
 def test_tests_are_counted_in_all_their_forms() -> None:
@@ -292,9 +234,3 @@ def test_each_kernel_inside_a_server_is_measured() -> None:
     """No kernel that is put in is left out, no mend is measured, and no measure is there for none."""
     assert all(bool(kind.measures) != bool(kind.finding) for kind in kinds.load().values())
     assert {name for kind in kinds.load().values() for name in kind.measures} == set(ratios.MEASURES)
-
-
-def test_an_unknown_measure_is_refused() -> None:
-    ended = CliRunner().invoke(ratios.main, ["--only", "pgbench nothing"])
-    assert ended.exit_code == 2
-    assert "there is no measure nothing" in ended.output

@@ -2,10 +2,14 @@
 """The world of faults itself: the examples pass, each thing that their author may forget is found, and the seed that is
 printed finds it again. The lines that ask for I/O are named, with what happened to them."""
 
+import atexit
 import re
+import shutil
 import subprocess
 from collections import Counter
+from functools import cache
 from pathlib import Path
+from tempfile import mkdtemp
 
 import pytest
 
@@ -20,28 +24,28 @@ FORGOTTEN = {
 RUNS = 3000
 
 
+FLAGS = ["-std=c11", "-D_GNU_SOURCE", "-g", "-O1", "-fno-omit-frame-pointer", "-Wall", "-Wextra", "-Werror", "-pthread"]
+
+
+@cache
+def harness() -> list[str]:
+    """The world's own objects, which each example is linked with."""
+    folder = mkdtemp()
+    atexit.register(shutil.rmtree, folder)
+    sources = sorted(map(str, WORLD.glob("*.c")))
+    subprocess.run(["gcc", *FLAGS, f"-I{WORLD.parents[1] / 'csrc'}", "-c", *sources], cwd=folder, check=True)
+    return sorted(map(str, Path(folder).glob("*.o")))
+
+
 def build(folder: Path, example: str, *forgotten: str) -> Path:
     if (
         example == "ring"
         and subprocess.run(["gcc", "-E", "-include", "liburing.h", "-"], capture_output=True, input=b"").returncode
     ):
         pytest.skip("no header of liburing here")
-    flags = [
-        "-std=c11",
-        "-D_GNU_SOURCE",
-        "-g",
-        "-O1",
-        "-fno-omit-frame-pointer",
-        "-Wall",
-        "-Wextra",
-        "-Werror",
-        "-pthread",
-    ]
-    sources = [WORLD / "examples" / f"{example}.c", *WORLD.glob("*.c")]
-    includes = f"-I{WORLD.parent.parent / 'csrc'}"
-    program = folder / example
-    command = ["gcc", *flags, includes, *(f"-D{name}" for name in forgotten), *map(str, sources), "-o", str(program)]
-    subprocess.run(command, check=True)
+    source, program = WORLD / "examples" / f"{example}.c", folder / example
+    words = [f"-I{WORLD.parents[1] / 'csrc'}", *(f"-D{name}" for name in forgotten)]
+    subprocess.run(["gcc", *FLAGS, *words, source, *harness(), "-o", program], check=True)
     return program
 
 

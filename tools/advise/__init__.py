@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: PostgreSQL
-"""`advise` and `lag`: what each recovery concurrency would bring, on a simulated device."""
+"""`advise`: what each recovery concurrency would bring, on a simulated device."""

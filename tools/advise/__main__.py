@@ -134,7 +134,7 @@ def try_concurrency(
     recovery = Recovery(
         [listed.record for listed in records], when, device, pool.is_cached, pool.length, pool.reads, pool.replayed
     )
-    samples, prefetcher = simulate(recovery, lambda now: concurrency)
+    samples, prefetcher = simulate(recovery, concurrency)
     return Outcome(concurrency, recovery.now, max(s.lag for s in samples), samples[-1].lag, prefetcher.counters)
 
 

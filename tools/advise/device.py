@@ -1,26 +1,18 @@
 # SPDX-License-Identifier: PostgreSQL
-"""A device and a recovery in simulated time, and the lag of a standby while its concurrency is changed.
+"""A device and a recovery in simulated time.
 
 The device serves so many I/Os side by side, first come first served; service times are random, with a seed. The
 definition in ref/prefetch.py decides what is advised and when. Nothing here looks at a clock: the same arguments give
 the same result everywhere.
-
-    pgquern lag --picture lag.png
 """
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from heapq import heapify, heapreplace
 from math import inf
-from pathlib import Path
 from random import Random
-from typing import BinaryIO
 
-import click
-
-from ref.prefetch import BlockReference, Prefetcher, Record, Relation
-from tools.common import picture as pictures
-from tools.common.answer import json_option, print_json
+from ref.prefetch import Prefetcher, Record, Relation
 
 Page = tuple[Relation, int]
 CPU = 20e-6
@@ -55,11 +47,10 @@ class Device:
 
 @dataclass
 class Sample:
-    """After a record: the time, how old its WAL is by then, and how many I/Os are in flight."""
+    """After a record: the time, and how old its WAL is by then."""
 
     time: float
     lag: float
-    depth: int
 
 
 @dataclass
@@ -116,82 +107,13 @@ class Recovery:
         self.replayed(record)
 
 
-def simulate(recovery: Recovery, concurrency: Callable[[float], int]) -> tuple[list[Sample], Prefetcher]:
-    """Replay all records. concurrency: maintenance_io_concurrency at a time."""
-    current = concurrency(0.0)
-    prefetcher = Prefetcher(recovery, recovery, current, recovery.records[0].lsn)
+def simulate(recovery: Recovery, concurrency: int) -> tuple[list[Sample], Prefetcher]:
+    """Replay all records."""
+    prefetcher = Prefetcher(recovery, recovery, concurrency, recovery.records[0].lsn)
     samples = []
-    for number in range(len(recovery.records)):
-        if concurrency(recovery.now) != current:
-            current = concurrency(recovery.now)
-            prefetcher.reconfigure(current)
+    for arrival in recovery.arrivals:
         record = prefetcher.read_record()
         assert record is not None
         recovery.replay(record)
-        samples.append(Sample(recovery.now, recovery.now - recovery.arrivals[number], prefetcher.ring.inflight))
+        samples.append(Sample(recovery.now, recovery.now - arrival))
     return samples, prefetcher
-
-
-# ---- the lag of a standby ------------------------------------------------------------------------
-
-STEPS = (0, 10, 32, 24, 16, 10)
-"""maintenance_io_concurrency, step by step."""
-STEP_SECONDS = 10.0
-RATE = 1200.0
-"""Records a second, each of a cold block: more than ten I/Os at once can bring, less than sixteen."""
-SERVICE = 0.01
-CHANNELS = 64
-
-
-def lag_figure(seed: int = 1) -> list[Sample]:
-    """A primary that writes at a fixed rate, and a standby whose concurrency is changed while it follows."""
-    relation, count = Relation(1663, 5, 16384), int(RATE * STEP_SECONDS * len(STEPS))
-    records = [Record(i + 1, i + 2, (BlockReference(relation, i),) if i else ()) for i in range(count)]
-    arrivals = [i / RATE for i in range(count)]
-    recovery = Recovery(records, arrivals, Device(CHANNELS, SERVICE, seed=seed))
-    samples, _ = simulate(recovery, lambda now: STEPS[min(int(now / STEP_SECONDS), len(STEPS) - 1)])
-    return [sample for sample in samples if sample.time < STEP_SECONDS * len(STEPS)]
-
-
-def draw(samples: Sequence[Sample], kind: str, file: BinaryIO) -> None:
-    """Lag over time, above the concurrency."""
-    pyplot = pictures.pyplot()
-    figure, axes = pyplot.subplots(figsize=(9, 4), layout="constrained")
-    axes.plot([s.time for s in samples], [s.lag for s in samples], color="tab:purple", label="lag, s")
-    axes.set(xlabel="simulated time, s", ylabel="lag, s", title="Replay lag while the concurrency changes (simulated)")
-    right = axes.twinx()
-    edges = [step * STEP_SECONDS for step in range(len(STEPS) + 1)]
-    right.step(edges, [*STEPS, STEPS[-1]], where="post", color="tab:green", linestyle=":", label="concurrency")
-    right.plot(
-        [s.time for s in samples[::200]], [s.depth for s in samples[::200]], ".", markersize=2, label="in flight"
-    )
-    right.set(ylabel="maintenance_io_concurrency", ylim=(0, 40))
-    figure.legend(loc="outside lower center", ncols=3)
-    figure.savefig(file, format=kind, dpi=110)
-    pyplot.close(figure)
-
-
-@click.command(help=__doc__)
-@pictures.option("Where the lag is drawn.", Path("build/advise/lag.png"))
-@click.option("--seed", default=1, show_default=True, help="Of the times that the device takes.")
-@json_option()
-def main(picture: Path, seed: int, as_json: bool) -> None:
-    """Draw the lag, and print it at the end of each step."""
-    samples = lag_figure(seed)
-    ends = [[sample for sample in samples if sample.time < (step + 1) * STEP_SECONDS][-1] for step in range(len(STEPS))]
-    if not as_json:
-        for last, concurrency in zip(ends, STEPS, strict=True):
-            click.echo(f"{last.time:6.1f} s, concurrency {concurrency:2}: lag {last.lag:6.2f} s")
-    drawing = pictures.save(picture, lambda file: draw(samples, picture.suffix[1:], file))
-    if as_json:
-        steps = [
-            {"seconds": last.time, "concurrency": concurrency, "lag_seconds": last.lag}
-            for concurrency, last in zip(STEPS, ends, strict=True)
-        ]
-        print_json({"seed": seed, "steps": steps, "picture": drawing})
-    elif drawing:
-        click.echo(f"picture: {drawing}")
-
-
-if __name__ == "__main__":
-    main()

@@ -41,13 +41,12 @@ class Defect(BaseModel):
     """The versions that had it."""
     fixed: tuple[Annotated[str, Field(pattern=r"^\d+(\.\d+)+$")], ...] = ()
     """Minor releases whose notes name it."""
-    source: Text
+    source: str = ""
+    """Where it was found, if neither `commit` nor these notes say so."""
     essence: str = ""
     """What of it the run or the mutant has."""
     model: str = ""
     kernel: str = ""
-    killed_by: tuple[Text, ...] = ()
-    """The property that the run violates, the test that fails on the mutant: in this order."""
     none: str = ""
     beside: bool = False
     """No cell of the stem is about the place of the defect."""
@@ -56,11 +55,11 @@ class Defect(BaseModel):
 
     @model_validator(mode="after")
     def _either(self) -> "Defect":
-        told = [name for name in (self.model, self.kernel) if name]
+        told = self.model or self.kernel
         if bool(told) == bool(self.none):
             raise ValueError("give `model` or `kernel`, or the reason in `none`")
-        if len(told) != len(self.killed_by) or bool(told) != bool(self.essence):
-            raise ValueError("give `essence`, and one `killed_by` for each of `model` and `kernel`, or `none` alone")
+        if bool(told) != bool(self.essence):
+            raise ValueError("give `essence` with `model` or `kernel`, or `none` alone")
         if self.beside and told:
             raise ValueError("`beside` belongs to `none`")
         return self

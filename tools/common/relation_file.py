@@ -20,6 +20,10 @@ FLOAT_FORMAT = struct.pack("<d", 1234567.0)
 """In pg_control of all versions; the sizes of blocks follow it."""
 CONTROLS = {960: "9.6", 1002: "10", 1100: "11", 1201: "12", 1300: "13 to 16", 1700: "17", 1800: "18"}
 """The versions of pg_control that are known: those have the checksums' version at one place, and a CRC-32C."""
+FULL_XIDS = 1201
+"""The first version whose next XID is a FullTransactionId."""
+SHUT_DOWN = 1
+"""DBState: DB_SHUTDOWNED. (A standby's pages may be newer than its last restartpoint.)"""
 AGAIN = 10
 """How often a pg_control that seems damaged is read."""
 BLOCKS = 2**32 - 1
@@ -49,6 +53,19 @@ FORKS = {
 
 
 @dataclass(frozen=True)
+class Ids:
+    """The ids of the last checkpoint; 0: not known. Of a cluster that was shut down nothing is newer."""
+
+    shut_down: bool = False
+    checkpoint: int = 0
+    """The LSN of its record: what is on a page of a cluster that was shut down ends there."""
+    next_xid: int = 0
+    oldest_xid: int = 0
+    next_multi: int = 0
+    oldest_multi: int = 0
+
+
+@dataclass(frozen=True)
 class Cluster:
     """What pg_control says."""
 
@@ -56,6 +73,7 @@ class Cluster:
     block_size: int
     segment_blocks: int  # of a relation's files
     checksums: bool
+    ids: Ids = Ids()
 
 
 class ClusterError(ValueError):
@@ -117,8 +135,18 @@ def cluster_of(path: Path) -> Cluster | None:
         at = control.find(FLOAT_FORMAT) + len(FLOAT_FORMAT)
         block_size, segment_blocks = struct.unpack_from("<II", control, at)
         (checksums,) = struct.unpack_from("<I", control, at + 36)
-        return Cluster(top, block_size, segment_blocks, checksums != 0)
+        return Cluster(top, block_size, segment_blocks, checksums != 0, _ids(control))
     return None
+
+
+def _ids(control: bytes) -> Ids:
+    """ControlFileData and CheckPoint, src/include/catalog/pg_control.h: at these places since 12, on 64 bits."""
+    if int.from_bytes(control[8:12], "little") < FULL_XIDS:
+        return Ids()
+    (state,) = struct.unpack_from("<I", control, 16)
+    (checkpoint,) = struct.unpack_from("<Q", control, 32)
+    next_xid, _, next_multi, _, oldest_xid, _, oldest_multi = struct.unpack_from("<Q6I", control, 64)
+    return Ids(state == SHUT_DOWN, checkpoint, next_xid & 0xFFFFFFFF, oldest_xid, next_multi, oldest_multi)
 
 
 def control_fault(control: bytes) -> str:

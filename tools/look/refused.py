@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: PostgreSQL
 """Which pages are no sound pages of a heap, and why; and how files that are no heap are told from it."""
 
-from collections.abc import Iterator
-
 import numpy as np
 from _pgquern import ffi, lib
 from numpy.typing import NDArray
@@ -21,9 +19,6 @@ SPECIAL = {
     b"\x93\xf0": "a BRIN index",
 }
 """The last two bytes of a page."""
-AT_ONCE = 1024
-TUPLE_HEADER = 24
-"""The bytes of a tuple's header, with padding."""
 
 
 def index_kind(pages: NDArray[np.uint8]) -> str:
@@ -57,33 +52,3 @@ def why_refused(pages: NDArray[np.uint8]) -> dict[int, str]:
             words = str(PgquernError(status.code, status.index)) if status.code else words
             reasons[i] = "; ".join(filter(None, [header_faults(bytes(pages[i])), words]))
     return reasons
-
-
-def unfit(pages: NDArray[np.uint8]) -> dict[int, str]:
-    """As why_refused(); and what the kernels accept though no server writes it, as verify_heapam of amcheck has it."""
-    reasons = dict[int, str]()
-    for at in range(0, len(pages), AT_ONCE):
-        for i, words in _items(pages[at : at + AT_ONCE]):
-            reasons.setdefault(at + i, words)
-    return reasons | why_refused(pages)
-
-
-def _items(pages: NDArray[np.uint8]) -> Iterator[tuple[int, str]]:
-    """Faults of line pointers: the index of the page, and what is wrong."""
-    nline = (pages.view("<u2")[:, 6:7].astype(np.int32) - heap.SIZE_OF_PAGE_HEADER) // heap.SIZE_OF_LINE_POINTER
-    most = min(int(nline.max(initial=0)), SIZE // heap.SIZE_OF_LINE_POINTER - 6)
-    words = pages.view("<u4")[:, 6 : 6 + max(most, 0)]
-    there = np.arange(words.shape[1]) < nline
-    off, flags, length = (
-        (words >> shift & mask).astype(np.int32) for shift, mask in ((0, 0x7FFF), (15, 3), (17, 0x7FFF))
-    )
-    stored = there & (flags != heap.LP_UNUSED) & (length > 0)
-    starts, ends = np.where(stored, off, 2 * SIZE), np.where(stored, off + (length + 7) // 8 * 8, 0)
-    order = np.argsort(starts, axis=1, kind="stable")
-    shared = np.take_along_axis(ends, order, 1)[:, :-1] > np.take_along_axis(starts, order, 1)[:, 1:]
-    for i, k in np.argwhere(shared):
-        yield int(i), f"tuples {order[i, k] + 1} and {order[i, k + 1] + 1} share bytes"
-    for i, k in np.argwhere(there & (flags == heap.LP_NORMAL) & (length < TUPLE_HEADER)):
-        yield int(i), f"line pointer {k + 1}: a tuple of {length[i, k]} bytes, which is less than its header has"
-    for i, k in np.argwhere(there & (flags == heap.LP_REDIRECT) & ((off < 1) | (off > nline))):
-        yield int(i), f"line pointer {k + 1}: a redirection to {off[i, k]}, where none is"

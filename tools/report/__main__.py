@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: PostgreSQL
-"""Renders build/report/index.html from build/results/ and bench/figures/: one page, and its figures as files beside it.
+"""Renders build/report/index.html from build/results/ and bench/figures/: one page.
 
 python -m tools.report
 """
@@ -104,9 +104,8 @@ def page(found: Sequence[Result]) -> str:
 
 
 def write(html: str, path: Path = PAGE) -> None:
-    """The page, and its figures beside it."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(finish.with_files(html, path.parent))
+    path.write_text(html)
 
 
 @click.command()

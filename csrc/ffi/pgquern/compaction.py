@@ -3,7 +3,7 @@
 
 from collections.abc import Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from enum import IntEnum
 from functools import cache
 from mmap import mmap
@@ -107,3 +107,32 @@ def batch(pages: Sequence["type_of_page"], *, truncate: bool, variant: str | Non
             (status.code, status.index) if len(b) == BLCKSZ else (lib.PGQ_COMPACTION_BLOCK_SIZE, 0)
             for status, b in zip(statuses, buffers, strict=True)
         ]
+
+
+@dataclass(frozen=True)
+class TupleBounds:
+    """The ids that rows may have, each in [0, 2^32); 0: not known."""
+
+    next_xid: int = 0
+    oldest_xid: int = 0
+    relfrozenxid: int = 0
+    next_multi: int = 0
+    oldest_multi: int = 0
+    relminmxid: int = 0
+    natts: int = 0
+    """The columns of the table."""
+
+
+def suspect_tuples(pages: "bytes | type_of_page", bounds: TupleBounds, *, first_block: int = 0) -> bytes:
+    """A byte for each page: 1 if it may hold a damaged row, 0 if it does not (csrc/compaction/compaction.h says which).
+
+    pages: contiguous, whole pages of 8192 bytes, from block `first_block` on. ValueError: a part of a page.
+    """
+    with buffer(pages) as contents:
+        count, rest = divmod(len(contents), BLCKSZ)
+        if rest:
+            raise ValueError(f"{len(contents)} bytes are no whole pages of {BLCKSZ}")
+        found = ffi.new("uint8_t[]", count)
+        ids = ffi.new("pgq_compaction_tuple_bounds *", asdict(bounds))
+        lib.pgq_compaction_suspect_tuples(contents, count, first_block, ids, found)
+    return bytes(found)

@@ -63,13 +63,18 @@ def checksums(pages: "Pages", *, block_size: int = 8192, first_block: int = 0, v
 
 def check(pages: "Pages", *, block_size: int = 8192, first_block: int = 0) -> list[Verdict]:
     """A verdict for each page. Arguments and errors as of checksums()."""
+    return [Verdict(v) for v in verdicts(pages, block_size=block_size, first_block=first_block)]
+
+
+def verdicts(pages: "Pages", *, block_size: int = 8192, first_block: int = 0) -> bytes:
+    """As check(), a byte for each page: quick for many."""
     with buffer(pages) as contents:
         count = _count(len(contents), block_size)
         found = ffi.new("uint8_t[]", count)
         status = lib.pgq_tornpage_check(contents, count, block_size, first_block, found)
     if status.code not in (lib.PGQ_OK, lib.PGQ_TORNPAGE_WRONG_PAGE):
         raise PgquernError(status.code, status.index)
-    return [Verdict(v) for v in found]
+    return bytes(found)
 
 
 def first_wrong(pages: "Pages", *, block_size: int = 8192, first_block: int = 0) -> int | None:

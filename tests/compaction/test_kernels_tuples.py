@@ -1,0 +1,101 @@
+# SPDX-License-Identifier: PostgreSQL
+"""suspect_tuples: no page with a fault passes, and no sound page is named."""
+
+from dataclasses import asdict
+from random import Random
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pgquern.compaction import TupleBounds, page_repair_fragmentation, suspect_tuples
+from pgquern.errors import PgquernError
+
+from tests.page.rows import BLCKSZ, FAULTS, FROZEN, MIN_MULTI, NATTS, NEXT, NEXT_MULTI, OLDEST, plain_tuples, sound
+from tools.check_pages.catalog import COMMITTED
+from tools.check_pages.tuples import Bounds, faults
+from tools.common.relation_file import Ids
+
+KNOWN = TupleBounds(NEXT, OLDEST, FROZEN, NEXT_MULTI, MIN_MULTI, MIN_MULTI, NATTS)
+NOTHING = TupleBounds()
+
+
+def bounds_of(known: TupleBounds) -> Bounds:
+    """The same, as the definition takes them; each XID is committed, which names the most."""
+    ids = Ids(True, 0, known.next_xid, known.oldest_xid, known.next_multi, known.oldest_multi)
+    return Bounds(ids, known.relfrozenxid, known.relminmxid, known.natts, status=lambda _: COMMITTED)
+
+
+def is_refused(page: bytes) -> bool:
+    try:
+        page_repair_fragmentation(bytearray(page), truncate=False)
+    except PgquernError:
+        return True
+    return False
+
+
+@given(st.integers(0, 2**32 - 1), st.integers(0, 2**32 - 2))
+def test_a_sound_page_is_not_suspect(seed: int, block: int) -> None:
+    page = bytes(sound(Random(seed), block).page)
+    assert not faults(page, block, bounds_of(KNOWN))
+    assert suspect_tuples(page, KNOWN, first_block=block) == b"\0"
+
+
+@pytest.mark.parametrize("words", FAULTS)
+def test_a_fault_is_named_and_its_page_is_suspect(words: str) -> None:
+    """The second of three pages."""
+    for seed in range(20):
+        pages = [sound(Random(3 * seed + i), 7 + i) for i in range(3)]
+        number = Random(seed).choice(plain_tuples(pages[1]))
+        FAULTS[words](pages[1], number)
+        content = b"".join(bytes(one.page) for one in pages)
+        said = faults(content[BLCKSZ : 2 * BLCKSZ], 8, bounds_of(KNOWN))
+        assert any(words in text for _, text in said), said
+        assert suspect_tuples(content, KNOWN, first_block=7) == b"\0\1\0"
+
+
+@given(
+    st.integers(0, 2**32 - 1),
+    st.sampled_from([KNOWN, NOTHING]),
+    st.lists(st.tuples(st.integers(0, 300), st.integers(0, 4), st.integers(0, 191)), max_size=6),
+    st.booleans(),
+)
+def test_a_page_with_a_fault_is_suspect(
+    seed: int, known: TupleBounds, flips: list[tuple[int, int, int]], redirects: bool
+) -> None:
+    """Bits of line pointers, of tuples' headers and of the page's header change."""
+    rows = sound(Random(seed), 3)
+    for which, kind, bit in flips:
+        number = 1 + which % rows.n
+        at = {0: 8 * (20 + 4 * number) + bit % 32, 1: 8 * 10 + bit % 64}.get(kind, 8 * (rows.off(number) % 8168) + bit)
+        rows.page[at // 8] ^= 1 << at % 8
+    if redirects:
+        rows.set(1 + seed % rows.n, 1 + seed // 300 % rows.n, 2)
+    page = bytes(rows.page)
+    if faults(page, 3, bounds_of(known)) or is_refused(page):
+        assert suspect_tuples(page, known, first_block=3) == b"\1"
+
+
+@pytest.mark.parametrize(
+    "field", ["next_xid", "oldest_xid", "relfrozenxid", "next_multi", "oldest_multi", "relminmxid"]
+)
+def test_each_bound_is_looked_at(field: str) -> None:
+    """A row at the bound, and one behind it; for a bound that is not known neither is suspect."""
+    multi = "multi" in field or field == "relminmxid"
+    for distance, wrong in ((-1, "next" not in field), (0, "next" in field), (1, "next" in field)):
+        rows = sound(Random(5), 0)
+        at = rows.off(plain_tuples(rows)[0])
+        value = 2**31 + 10 + distance
+        rows.page[at + 20 : at + 22] = (0x1180 if multi else 0x900).to_bytes(2, "little")
+        rows.page[at + 4 * multi : at + 4 * multi + 4] = value.to_bytes(4, "little")
+        known = TupleBounds(**asdict(NOTHING) | {field: 2**31 + 10})
+        others = bytes(sound(Random(5), 0).page)
+        assert suspect_tuples(bytes(rows.page), NOTHING) == b"\0"
+        far = suspect_tuples(others, known) == b"\1"
+        assert (suspect_tuples(bytes(rows.page), known) == b"\1") == (wrong or far)
+
+
+def test_what_is_no_whole_page_is_refused() -> None:
+    with pytest.raises(ValueError, match="no whole pages"):
+        suspect_tuples(bytes(BLCKSZ + 1), NOTHING)
+    assert suspect_tuples(b"", NOTHING) == b""
+    assert suspect_tuples(bytes(2 * BLCKSZ), NOTHING) == b"\0\0", "new pages"

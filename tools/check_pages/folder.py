@@ -1,0 +1,103 @@
+# SPDX-License-Identifier: PostgreSQL
+"""All relation files below a folder of a cluster: several at a time, and one verdict."""
+
+import os
+import re
+from collections.abc import Iterator
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+
+from tools.check_pages.relation import CannotCheck, Verdict, read
+from tools.check_pages.report import advised, counted, counts_of, summary
+from tools.common import progress
+from tools.common.answer import print_json
+
+LISTED = 50
+RELATION = re.compile(r"(t\d+_)?\d+(_(fsm|vm|init))?(\.\d+)?")
+
+
+def files(top: Path) -> list[Path]:
+    """Relation files below a data directory, a tablespace's folder or a database's; the largest first."""
+    found = dict[Path, int]()
+    for folder, _, names in os.walk(top, followlinks=True):
+        path = Path(folder)
+        if "base" in path.parts or "global" in path.parts or any(re.match(r"PG_\d+", part) for part in path.parts):
+            found |= {path / name: os.path.getsize(path / name) for name in names if RELATION.fullmatch(name)}
+    return sorted(found, key=lambda path: (-found[path], path))
+
+
+@dataclass(frozen=True)
+class Checked:
+    """What became of a file."""
+
+    path: Path
+    table: str = ""
+    counts: dict[Verdict, int] = field(default_factory=dict)
+    """How many pages have which verdict."""
+    error: str = ""
+    """Why it could not be checked."""
+    wrong: dict[str, Any] | None = None
+    """What is said of a file that is not sound."""
+    advice: tuple[str, ...] = ()
+
+
+def checked(path: Path) -> Checked:
+    """One file, in a process of its own."""
+    try:
+        relation = read(path, None)
+    except CannotCheck as error:
+        # A running server may have deleted it meanwhile.
+        return Checked(path, error=str(error) if path.exists() else "")
+    wrong = None if relation.sound else summary(relation)
+    advice = () if relation.sound else tuple(advised(relation))
+    return Checked(path, relation.rows.table, counts_of(relation.verdicts), wrong=wrong, advice=advice)
+
+
+def _all(paths: list[Path], console: Console) -> Iterator[Checked]:
+    with ProcessPoolExecutor(len(os.sched_getaffinity(0))) as pool, progress.bar(console) as bar:
+        task = bar.add_task("files", total=len(paths))
+        for one in pool.map(checked, paths):
+            bar.advance(task)
+            yield one
+
+
+def check(top: Path, console: Console, *, as_json: bool) -> int:
+    """Print the verdict, then what is wrong with which table. Returns the exit status."""
+    results = list(_all(files(top), progress.console(stderr=True)))
+    wrong, errors = [one for one in results if one.wrong], [one for one in results if one.error]
+    counts = {verdict: sum(one.counts.get(verdict, 0) for one in results) for verdict in Verdict}
+    pages = sum(counts.values())
+    status = 1 if wrong else 2 if errors else 0
+    if as_json:
+        print_json(
+            {
+                "folder": str(top),
+                "sound": not (wrong or errors),
+                "files": len(results),
+                "pages": pages,
+                **{f"pages_{verdict.name.lower()}": counts[verdict] for verdict in Verdict},
+                "wrong": [one.wrong for one in wrong],
+                "errors": [{"file": str(one.path), "error": one.error} for one in errors],
+            }
+        )
+        return status
+    verdict = f"{len(wrong):,} of {len(results):,} files are damaged" if wrong else f"{len(results):,} files are sound"
+    verdict += f", {len(errors):,} could not be checked" if errors else ""
+    console.print(f"{top}: {verdict}; {pages:,} pages: {counted(counts)}")
+    for one in wrong[:LISTED]:
+        assert one.wrong
+        console.print(f"  {one.table or one.path.name}: {counted(one.counts)}")
+        said = [f"block {page['block']}: {page['why']}" for page in one.wrong["wrong"][:1]] or one.wrong["says"][:1]
+        console.print(f"    {said[0]}")
+        console.print(f"    pgquern check-pages {one.path}")
+    for hidden in [f"and {len(wrong) - LISTED} files more: --json has them all"] if len(wrong) > LISTED else []:
+        console.print(hidden)
+    for one in errors:
+        console.print(f"  not checked: {one.error}")
+    for advice in dict.fromkeys(advice for one in wrong for advice in one.advice):
+        console.print(advice)
+    return status

@@ -1,0 +1,339 @@
+# SPDX-License-Identifier: PostgreSQL
+"""A relation file, and a verdict on each of its pages."""
+
+import os
+import re
+from collections import Counter
+from dataclasses import dataclass, replace
+from enum import IntEnum
+from pathlib import Path
+
+import click
+import numpy as np
+import pgquern.tornpage
+from numpy.typing import NDArray
+from pgquern.compaction import TupleBounds, suspect_tuples
+from pgquern.tornpage import verdicts as check_all
+
+from ref.page import LP_NORMAL
+from tools.check_pages import index_pages
+from tools.check_pages.catalog import HEAP_AM, Xact, catalog_of
+from tools.check_pages.tuples import Bounds, faults, line_pointers, tuple_at
+from tools.common.options import option
+from tools.common.relation_file import (
+    BLOCKS,
+    Cluster,
+    ClusterError,
+    by_content,
+    by_type,
+    chunks,
+    cluster_of,
+    foreign,
+    fork,
+    format_of,
+    header_faults,
+    major_of,
+    os_words,
+    segment,
+)
+from tools.look.refused import SIZE, index_kind, why_refused
+
+CHUNK = 64 * 1024 * 1024
+SEGMENT_BYTES = 1 << 30
+"""Of a relation's segment file."""
+AGAIN = 3
+"""How often a wrong page is read."""
+HEAD = 1 << 20
+"""Bytes by which a file's kind and size of pages are found."""
+TRIED, SEGMENTS = 3, 1024
+"""Pages, and numbers of a segment, that are tried if all checksums are wrong."""
+FEW = 512
+"""Blocks among which one with a right checksum is hardly there by chance."""
+
+
+class Verdict(IntEnum):
+    """A cell that stands for several pages shows the greatest among them."""
+
+    NEW, SOUND, ROWS, HEADER, CHECKSUM = range(5)
+
+
+OURS = bytes.maketrans(
+    bytes(one.value for one in pgquern.tornpage.Verdict), bytes(Verdict[one.name] for one in pgquern.tornpage.Verdict)
+)
+
+
+class CannotCheck(click.ClickException):
+    """The file is no relation file that can be checked."""
+
+    exit_code = 2
+
+
+NO_BOUNDS = Bounds()
+
+
+@dataclass(frozen=True)
+class Rows:
+    """What is known of the rows of a relation file."""
+
+    table: str = ""
+    """Its name, schema before it; empty if no catalog says it."""
+    am: int = 0
+    """The OID of its access method; 0: not known."""
+    bounds: Bounds = NO_BOUNDS
+
+
+@dataclass(frozen=True)
+class Relation:
+    """A relation file and what was found in it."""
+
+    path: Path
+    bytes: int
+    block_size: int
+    first_block: int
+    cluster: Cluster | None
+    kind: str
+    """"heap", one of index_pages.KINDS, or empty: only the pages' headers are known."""
+    rows: Rows
+    checksums: bool
+    verdicts: NDArray[np.uint8]
+    """Of each page, a Verdict."""
+
+    def wrong(self) -> list[int]:
+        """Indexes of the wrong pages."""
+        found: list[int] = np.flatnonzero(self.verdicts > Verdict.SOUND).tolist()
+        return found
+
+    @property
+    def segment_pages(self) -> int:
+        """Of a segment that is full."""
+        return self.cluster.segment_blocks if self.cluster else SEGMENT_BYTES // self.block_size
+
+    @property
+    def lacks_pages(self) -> bool:
+        """Whether a next segment exists though this one is not full."""
+        if not re.fullmatch(r"(t\d+_)?\d+(_\w+)?(\.\d+)?", self.path.name):
+            return False
+        following = f"{self.path.name.partition('.')[0]}.{segment(self.path) + 1}"
+        # A server that cuts a relation leaves its further segments empty.
+        return len(self.verdicts) < self.segment_pages and any_bytes(self.path.with_name(following))
+
+    @property
+    def too_long(self) -> bool:
+        """Whether it has more pages than its cluster gives a segment."""
+        return self.cluster is not None and len(self.verdicts) > self.segment_pages
+
+    @property
+    def sound(self) -> bool:
+        return not (self.wrong() or self.lacks_pages or self.too_long or self.bytes % self.block_size)
+
+
+def any_bytes(path: Path) -> bool:
+    return path.exists() and path.stat().st_size > 0
+
+
+def choose_block_size(path: Path, head: bytes, cluster: Cluster | None, asked: int | None) -> int:
+    """What was asked for, or what pg_control says, or else the pages. CannotCheck: most pages say another size."""
+    found = format_of(head)
+    if not cluster and (words := foreign(found)):
+        raise CannotCheck(f"{path}: {words}")
+    says = found and found.block_size
+    size = asked or (cluster.block_size if cluster else says or 8192)
+    if cluster and asked not in (None, cluster.block_size):
+        raise CannotCheck(
+            f"{path}: pg_control of {cluster.path} says {cluster.block_size}: leave {option('BLOCK_SIZE')} out"
+        )
+    if says not in (None, size) and not cluster:
+        raise CannotCheck(
+            f"{path}: the pages say that they have {says} bytes, not {size}: give {option('BLOCK_SIZE', says)}"
+        )
+    return size
+
+
+def rows_of(path: Path, cluster: Cluster | None) -> Rows:
+    """By the files of the cluster's catalogs."""
+    if not cluster:
+        return Rows()
+    major, status = major_of(path), Xact(cluster.path).status
+    found = catalog_of(path, cluster, int(major)) if major.isdigit() else None
+    if not found or not (row := found[1]):
+        return Rows(bounds=Bounds(cluster.ids, status=status))
+    return Rows(found[0].name(row), row.am, Bounds(cluster.ids, row.relfrozenxid, row.relminmxid, row.natts, status))
+
+
+def kind_of(path: Path, head: bytes, block_size: int, am: int) -> str:
+    """Of the main fork, by the catalog, or else by most of its first pages."""
+    if block_size != SIZE or fork(path):
+        return ""
+    if am:
+        return "heap" if am == HEAP_AM else index_pages.BY_AM.get(am, "")
+    whole = np.frombuffer(head[: len(head) // SIZE * SIZE], np.uint8).reshape(-1, SIZE)
+    return index_kind(whole) or "heap"
+
+
+def read(path: Path, asked: int | None, *, checksums: bool = True) -> Relation:
+    """Check all pages. checksums: those of a file without a cluster have some.
+
+    CannotCheck: no relation file, or another block size, or no checksums and no pg_control.
+    """
+    if words := by_type(path):
+        raise CannotCheck(f"{path}: {words}")
+    try:
+        with path.open("rb") as file:
+            head = file.read(HEAD)
+    except OSError as error:
+        raise CannotCheck(f"{path}: {os_words(path, error)}") from error
+    if words := by_content(path, head[:8192]):
+        raise CannotCheck(f"{path}: no relation, but {words}")
+    try:
+        cluster = cluster_of(path)
+        rows = rows_of(path, cluster)
+    except ClusterError as error:
+        raise CannotCheck(f"{path}: {error}") from error
+    block_size = choose_block_size(path, head, cluster, asked)
+    first = segment(path) * (cluster.segment_blocks if cluster else SEGMENT_BYTES // block_size)
+    if first + path.stat().st_size // block_size > BLOCKS:
+        raise CannotCheck(f"{path}: a relation has at most {BLOCKS:,} pages: none has this segment")
+    kind, have = kind_of(path, head, block_size, rows.am), cluster.checksums if cluster else checksums
+    relation = Relation(path, 0, block_size, first, cluster, kind, rows, have, np.zeros(0, np.uint8))
+    found, done, seen, stored = list[tuple[int, NDArray[np.uint8]]](), 0, 0, False
+    try:
+        with path.open("rb", buffering=0) as file:
+            for at, content in chunks(file, CHUNK // block_size * block_size, block_size):
+                page, pages = at // block_size, content[: len(content) // block_size * block_size]
+                found.append((page, verdicts_of(pages, first + page, relation)))
+                done, seen = page + len(found[-1][1]), at + len(content)
+                stored = stored or bool(np.frombuffer(pages, "<u2").reshape(-1, block_size // 2)[:, 4].any())
+        verdicts = np.zeros(seen // block_size, np.uint8)  # what is in holes is new
+        for page, those in found:
+            verdicts[page : page + len(those)] = those
+        relation = replace(relation, bytes=seen, verdicts=verdicts)
+        if not cluster and not stored and (verdicts == Verdict.CHECKSUM).any():
+            raise CannotCheck(
+                f"{path}: no page has a checksum, and there is no pg_control in the folders above that says whether the"
+                " cluster was made without --data-checksums: check the file where it lies in its cluster (of a"
+                f" tablespace: by pg_tblspc), or give {option('NO_CHECKSUMS')}"
+            )
+        return replace(relation, verdicts=confirmed(relation))
+    except OSError as error:
+        raise CannotCheck(f"{path}: after block {first + done}: {os_words(path, error)}") from error
+
+
+def verdicts_of(pages: bytes, first: int, relation: Relation) -> NDArray[np.uint8]:
+    """Of pages from block `first` on. Without checksums a page that has only a wrong one is judged by the rest."""
+    size = relation.block_size
+    found = np.frombuffer(bytearray(check_all(pages, block_size=size, first_block=first).translate(OURS)), np.uint8)
+    fields = np.frombuffer(pages, "<u2").reshape(-1, size // 2)
+    doubted = (fields[:, 9] != size | 4) | (fields[:, 5] & ~np.uint16(7) != 0)
+    if end := end_of_log(relation):
+        lsn = fields.view("<u4")[:, :2].astype(np.uint64)
+        doubted |= (lsn[:, 0] << np.uint64(32) | lsn[:, 1]) > end
+    if relation.kind == "heap":
+        doubted |= fields[:, 8] != size
+        suspect = suspect_tuples(pages, tuple_bounds(relation.rows.bounds), first_block=first)
+        doubted |= np.frombuffer(suspect, np.uint8) != 0
+    elif relation.kind:
+        doubted |= index_pages.suspect(fields, relation.kind)
+    looked = (found == Verdict.SOUND) & doubted
+    looked |= (found == Verdict.CHECKSUM) & (not relation.checksums)
+    for i in np.flatnonzero(looked).tolist():
+        page = pages[i * size : (i + 1) * size]
+        header, *others = said_of(page, first + i, relation)
+        found[i] = Verdict.HEADER if header else Verdict.ROWS if others else Verdict.SOUND
+    return found
+
+
+def end_of_log(relation: Relation) -> int:
+    """No page has a pd_lsn beyond it; 0: not known."""
+    ids = relation.cluster and relation.cluster.ids
+    return ids.checkpoint if ids and ids.shut_down else 0
+
+
+def tuple_bounds(bounds: Bounds) -> TupleBounds:
+    """As the kernel takes them."""
+    ids, ends = bounds.ids, bounds.ids.shut_down
+    return TupleBounds(
+        next_xid=ids.next_xid * ends,
+        oldest_xid=ids.oldest_xid,
+        relfrozenxid=bounds.relfrozenxid,
+        next_multi=ids.next_multi * ends,
+        oldest_multi=ids.oldest_multi,
+        relminmxid=bounds.relminmxid,
+        natts=bounds.natts,
+    )
+
+
+def said_of(page: bytes, block: int, relation: Relation) -> list[str]:
+    """What is wrong with a page beside its checksum: first the header's faults, or nothing, then the others."""
+    header = [header_faults(page)]
+    lsn = int.from_bytes(page[:4], "little") << 32 | int.from_bytes(page[4:8], "little")
+    if (end := end_of_log(relation)) and lsn > end:
+        header.append(f"pd_lsn {_lsn(lsn)} lies beyond the end of the log, {_lsn(end)}")
+    others = list[str]()
+    if relation.kind == "heap":
+        array = np.frombuffer(page, np.uint8).reshape(1, -1)
+        refused = why_refused(array).get(0, "")
+        others += [refused] * (refused not in header)
+        if not relation.checksums and (other := block_of_rows(page)) not in (None, block):
+            others.append(f"its rows say that they are of block {other}")
+        others += [f"line pointer {number}: {words}" for number, words in faults(page, block, relation.rows.bounds)]
+    elif relation.kind:
+        others += index_pages.faults(page, relation.kind)
+    return [", ".join(filter(None, header)), *filter(None, others)]
+
+
+def _lsn(lsn: int) -> str:
+    return f"{lsn >> 32:X}/{lsn & 0xFFFFFFFF:X}"
+
+
+def block_of_rows(page: bytes) -> int | None:
+    """Which block the rows that were never updated point to, their own; None if they do not agree."""
+    seen = Counter[int]()
+    for number, (off, flags, length) in enumerate(line_pointers(page), 1):
+        if flags == LP_NORMAL and length >= 24 and off + length <= len(page):
+            one = tuple_at(page, off, length)
+            seen.update([one.block] * (not one.xmax and one.offset == number))
+    return next(iter(seen)) if len(seen) == 1 and seen.total() > 1 else None
+
+
+def right_block(page: bytes, relation: Relation) -> int | None:
+    """The block for which a page's checksum is right, though not for the one that it lies in."""
+    size, pages, first = relation.block_size, len(relation.verdicts), relation.first_block
+    rows = block_of_rows(page) if relation.kind == "heap" else None
+    nearby = range(first, first + pages) if pages <= FEW else ()
+    right = [
+        n for n in ([rows] if rows is not None else nearby) if check_all(page, block_size=size, first_block=n) == SOUND
+    ]
+    return right[0] if len(right) == 1 else None
+
+
+SOUND = bytes([pgquern.tornpage.Verdict.SOUND])
+
+
+def confirmed(relation: Relation) -> NDArray[np.uint8]:
+    """The verdicts, after wrong pages were read again."""
+    found, size = relation.verdicts.copy(), relation.block_size
+    with relation.path.open("rb", buffering=0) as file:
+        for i in relation.wrong():
+            for _ in range(AGAIN):
+                file.seek(i * size)
+                page = file.read(size)
+                if len(page) == size and found[i] > Verdict.SOUND:
+                    (found[i],) = verdicts_of(page, relation.first_block + i, relation)
+    return found
+
+
+def other_segment(relation: Relation) -> int | None:
+    """Which one it is by its checksums, if all are wrong for the one that its name says."""
+    wrong, size = relation.wrong(), relation.block_size
+    # One page alone fits to one of a thousand numbers too easily.
+    if len(wrong) < 2 or not np.isin(relation.verdicts, (Verdict.CHECKSUM, Verdict.NEW)).all():
+        return None
+    with relation.path.open("rb") as file:
+        pages = [(i, os.pread(file.fileno(), size, i * size)) for i in wrong[:TRIED]]
+    for number in range(min(SEGMENTS, BLOCKS // relation.segment_pages)):
+        first = number * relation.segment_pages
+        if all(
+            check_all(page, block_size=size, first_block=first + i) == SOUND for i, page in pages if len(page) == size
+        ):
+            return number
+    return None

@@ -1,2 +1,0 @@
-# SPDX-License-Identifier: PostgreSQL
-"""`written`: bytes that each protection against torn pages writes."""
