@@ -3,7 +3,8 @@
  * A lock in a process of its own (tools/judge/cage.h), with the holds and all that it allots. Each call of it is a fiber there, which
  * runs from one mutex, condition, futex, atomic or look at the clock to another: a slice. The thread that has called, outside, asks for
  * one slice after the other, and sleeps if the fiber does; so who schedules these threads schedules the fibers. What a call
- * returns is all that is taken from there.
+ * returns is all that is taken from there, and whether there was a data race (tools/judge/races.h): a thread outside is always the
+ * same fiber. A hold, and a lock from its creation on, come to a thread in order; nothing else from outside orders threads.
  */
 #include "../tests/rangelock/candidate.h"
 #include "../tools/judge/cage.h"
@@ -25,12 +26,15 @@ typedef struct arguments {
     uint32_t what, fiber, budget;         /* budget: of points at which it could stop, which it passes */
     /* what comes back */
     uint32_t is;
-    bool result;
+    bool result, raced;
+    bool is_another;          /* the fiber was another thread's, for want of fibers: all is in order for it */
     uint64_t deadline, ready; /* of a sleep; the fibers that can go on, as bits */
     uint64_t blocks;          /* of memory that the lock has */
 } arguments;
 
 #ifdef JUDGE_HOST
+#include "../tools/judge/races.h"
+
 #include <errno.h>
 #include <linux/futex.h>
 #include <setjmp.h>
@@ -67,6 +71,10 @@ static void body(void)
     for (;;) {
         me = running;
         arguments *a = &me->call;
+        if (a->is_another || a->what == DESTROY)
+            take_all();
+        take(a->hold);
+        take(a->lock);
         if (a->what == CREATE)
             a->lock = candidate_create();
         else if (a->what == ACQUIRE)
@@ -76,6 +84,7 @@ static void body(void)
         else
             a->result = candidate_destroy(a->lock);
         me = running;
+        give(a->what == CREATE ? a->lock : (void *)a->hold);
         me->is = DONE;
         if (_setjmp(me->at) == 0)
             _longjmp(keeper, 1);
@@ -85,6 +94,7 @@ static void body(void)
 /* Before it is shut in: swapcontext makes system calls. */
 void judge_prepare(void)
 {
+    begin_races();
     for (int i = 0; i < FIBERS; i++) {
         running = &fibers[i];
         getcontext(&first);
@@ -158,11 +168,13 @@ int world_mutex_lock(pthread_mutex_t *mutex)
     while (*taken(mutex) != 0)
         sleep_on(mutex, UINT64_MAX);
     *taken(mutex) = (int)(running - fibers) + 1;
+    take(mutex);
     return 0;
 }
 
 int world_mutex_unlock(pthread_mutex_t *mutex)
 {
+    give(mutex);
     *taken(mutex) = 0;
     wake(mutex, 1);
     world_yield();
@@ -193,6 +205,7 @@ int world_cond_destroy(pthread_cond_t *condition)
 
 int world_cond_timedwait(pthread_cond_t *condition, pthread_mutex_t *mutex, const struct timespec *deadline)
 {
+    give(mutex);
     *taken(mutex) = 0;
     wake(mutex, 1);
     bool woken = sleep_on(condition, nanoseconds_of(deadline));
@@ -242,24 +255,30 @@ long world_syscall(long number, ...)
     return *word == value && sleep_on(word, nanoseconds_of(deadline)) ? 0 : -1;
 }
 
+static void *renewed(void *block, size_t size)
+{
+    renew(block, size);
+    return block;
+}
+
 void *world_malloc(size_t size)
 {
-    return malloc(size);
+    return renewed(malloc(size), size);
 }
 
 void *world_calloc(size_t n, size_t size)
 {
-    return calloc(n, size);
+    return renewed(calloc(n, size), n * size);
 }
 
 void *world_realloc(void *block, size_t size)
 {
-    return realloc(block, size);
+    return renewed(realloc(block, size), size);
 }
 
 void *world_aligned_alloc(size_t alignment, size_t size)
 {
-    return aligned_alloc(alignment, size);
+    return renewed(aligned_alloc(alignment, size), size);
 }
 
 void world_free(void *block)
@@ -269,7 +288,7 @@ void world_free(void *block)
 
 void *world_memcpy(void *to, const void *from, size_t size)
 {
-    return memcpy(to, from, size);
+    return __tsan_memcpy(to, from, size);
 }
 
 uint64_t judge_blocks(void);
@@ -287,6 +306,7 @@ static void invoke(arguments *a)
     }
     if (f->is == READY) {
         running = f;
+        racer = a->fiber % FIBERS;
         now_asked = a;
         budget = a->budget;
         if (_setjmp(keeper) == 0)
@@ -296,6 +316,7 @@ static void invoke(arguments *a)
     a->deadline = f->deadline;
     a->lock = f->call.lock;
     a->result = f->call.result;
+    a->raced = raced;
     a->blocks = judge_blocks();
     a->ready = 0;
     for (int i = 0; i < FIBERS; i++)
@@ -310,8 +331,10 @@ static pthread_cond_t changed;
 static judge_host host;
 static pid_t of;
 static uint64_t used, ready, chance = 88172645463325252; /* fibers in use, and those that can go on */
-static unsigned long live;                               /* locks */
-static pgq_rangelock_hold *holds[HOLDS];                 /* whose copies there are; NULL: free */
+static const void *owners[FIBERS];                       /* the threads whose they are */
+static _Thread_local char self;
+static unsigned long live;               /* locks */
+static pgq_rangelock_hold *holds[HOLDS]; /* whose copies there are; NULL: free */
 
 static size_t place_of(size_t i)
 {
@@ -337,6 +360,7 @@ static void begin(void)
     of = getpid();
     used = ready = live = 0;
     memset(holds, 0, sizeof holds);
+    memset(owners, 0, sizeof owners);
     pthread_condattr_init(&monotonic);
     pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
     pthread_cond_init(&changed, &monotonic);
@@ -372,6 +396,24 @@ static void slice(arguments *a)
         breaks(host.why);
     *a = *there;
     ready = a->ready;
+    if (a->raced)
+        breaks(
+            "a data race: two threads reach the same bytes, one of them to write, and nothing orders them");
+}
+
+/* A free fiber: that of this thread, or one that was nobody's, or any. */
+static void choose_fiber(arguments *a)
+{
+    const void *const owner[] = {&self, NULL};
+
+    for (int i = 0; i < 2 * FIBERS; i++)
+        if (owners[i % FIBERS] == owner[i / FIBERS] && (used >> i % FIBERS & 1) == 0) {
+            a->fiber = (uint32_t)i % FIBERS;
+            owners[a->fiber] = &self;
+            return;
+        }
+    a->fiber = (uint32_t)__builtin_ctzll(~used);
+    a->is_another = true;
 }
 
 /* A call, to its end; of `hold`, as it is outside. The mutex is held. */
@@ -379,7 +421,7 @@ static arguments call(arguments a, const pgq_rangelock_hold *hold, size_t i)
 {
     while (used == UINT64_MAX)
         pthread_cond_wait(&changed, &mutex);
-    a.fiber = (uint32_t)__builtin_ctzll(~used);
+    choose_fiber(&a);
     used |= UINT64_C(1) << a.fiber;
     pgq_judge_calls_made++;
     for (;; a.what = GO_ON) {

@@ -13,6 +13,11 @@
 #include <string.h>
 
 enum { MOST_THREADS = WORLD_THREADS, FEW = 6, BYTES = 12, CALLS = 4, OLD = 14, MOST_NS = 3000000 };
+enum { CROWD = 300, CROWD_BYTES = 512 }; /* ranges that the director holds, and where */
+enum {
+    LONG = 100,
+    HANDED = 5000
+}; /* of so many seeds one has two threads that hand a range to and fro, so often */
 enum { GRANTS, LATE_GRANTS, REFUSALS, TIMEOUTS, GIVEN_BACK };
 const char *const world_counts[] = {"grants", "after_a_wait", "refusals", "timeouts", "given_back", NULL};
 const unsigned world_steps = 16;
@@ -33,22 +38,24 @@ typedef struct worker {
 typedef struct file {
     world *world;
     pgq_rangelock *lock;
-    unsigned threads;
+    unsigned threads, all, calls; /* all: with the director's own ranges, which lie behind the threads' */
     uint64_t arrivals,
-        first;     /* the first byte that is asked for: 0, any, or so that the last one is 2^63 - 2 */
-    uint64_t unit; /* ranges are made of so many bytes */
-    worker workers[MOST_THREADS];
+        first;            /* the first byte that is asked for: 0, any, or so that the last one is 2^63 - 2 */
+    uint64_t unit, bytes; /* ranges are made of so many bytes, and there are so many such places */
+    worker workers[MOST_THREADS + CROWD];
     int readers[BYTES], writers[BYTES];
 } file;
 
 static void choose_range(file *f, worker *w)
 {
-    uint64_t from = world_below(f->world, BYTES);
+    uint64_t from = world_below(f->world, f->bytes), rest = f->bytes - from;
 
     w->lo = f->first + f->unit * from;
-    w->hi = w->lo + f->unit * (1 + world_below(f->world, BYTES - from));
-    w->exclusive = world_one_in(f->world, 2);
-    w->limit = world_one_in(f->world, 4)   ? 0
+    w->hi =
+        w->lo + f->unit * (1 + world_below(f->world, rest > BYTES && !world_one_in(f->world, 8) ? 3 : rest));
+    w->exclusive = f->bytes == 1 || world_one_in(f->world, 2);
+    w->limit = f->bytes == 1               ? UINT64_MAX
+               : world_one_in(f->world, 4) ? 0
                : world_one_in(f->world, 3) ? 1 + world_below(f->world, MOST_NS)
                                            : UINT64_MAX;
 }
@@ -125,7 +132,7 @@ static bool is_in_the_way(const worker *w, const worker *of)
 /* NULL: nobody. */
 static worker *in_the_way(file *f, const worker *of)
 {
-    for (unsigned i = 1; i < f->threads; i++)
+    for (unsigned i = 1; i < f->all; i++)
         if (is_in_the_way(&f->workers[i], of))
             return &f->workers[i];
     return NULL;
@@ -170,12 +177,12 @@ static void settle(file *f, const worker *told)
 {
     while (!world_all_others_wait())
         world_sleep(1);
-    for (unsigned i = 1; i < f->threads; i++)
+    for (unsigned i = 1; i < f->all; i++)
         judge_worker(f, &f->workers[i]);
-    if (told->is == HELD && !told->was_waiting)
+    if (told != NULL && told->is == HELD && !told->was_waiting)
         world_violation(f->world, "a release waits, which nobody needs to: thread %u's",
                         (unsigned)(told - f->workers));
-    if (told->is == WAITS && told->limit == 0)
+    if (told != NULL && told->is == WAITS && told->limit == 0)
         world_violation(f->world, "a try waits: thread %u's", (unsigned)(told - f->workers));
     for (unsigned i = 1; i < f->threads; i++) {
         worker *w = &f->workers[i];
@@ -230,20 +237,57 @@ static worker *some_worker(file *f, state is)
     return NULL;
 }
 
+/* Before anybody waits: ranges that many requests conflict with one of, among all the others. */
+static void gather(file *f, unsigned most)
+{
+    for (; most > 0 && !f->world->violated; most--) {
+        worker *w = &f->workers[f->all++];
+
+        *w = (worker){.hold = w->hold};
+        choose_range(f, w);
+        w->exclusive = world_one_in(f->world, 8);
+        w->limit = 0;
+        ask(f, w);
+        judge_worker(f, w);
+        if (w->is == REFUSED)
+            f->all--;
+    }
+    world_says(f->world, "  the director holds %u ranges", f->all - f->threads);
+}
+
+/* One of the director's, if it has any. */
+static void let_one_go(file *f)
+{
+    if (f->all == f->threads)
+        return;
+    worker *last = &f->workers[f->all - 1];
+    world_says(f->world, "  the director gives [%llu, %llu) back", (unsigned long long)last->lo,
+               (unsigned long long)last->hi);
+    give_back(f, last);
+    f->all--;
+    settle(f, NULL);
+}
+
 static void direct(file *f)
 {
     worker *w;
 
+    if (f->bytes > BYTES)
+        gather(f, 1 + (unsigned)world_below(f->world, CROWD));
     for (unsigned i = 0; i < 6 + 2 * f->threads && !f->world->violated; i++) {
         w = some_worker(f, world_one_in(f->world, 3) ? HELD : IDLE);
-        if (w == NULL)
+        if (w == NULL || world_one_in(f->world, 8)) {
+            let_one_go(f);
             continue;
+        }
         if (w->is == HELD)
             tell_to_give_back(f, w);
         else
             tell_to_ask(f, w);
         settle(f, w);
     }
+    while (!f->world->violated && f->all > f->threads)
+        let_one_go(f);
     while (!f->world->violated && (w = some_worker(f, HELD)) != NULL) {
         tell_to_give_back(f, w);
         settle(f, w);
@@ -284,7 +328,7 @@ static void call_at_will(void *argument, unsigned number)
     file *f = argument;
     worker *w = &f->workers[number];
 
-    for (int i = 0; i < CALLS; i++) {
+    for (unsigned i = 0; i < f->calls; i++) {
         choose_range(f, w);
         ask(f, w);
         if (w->is == HELD) {
@@ -325,12 +369,17 @@ void world_step(void *row, world *w, unsigned step)
 {
     file *f = row;
 
-    f->unit = world_one_in(w, 2) ? 1 : UINT64_C(1) << world_below(w, 59);
-    uint64_t last = (uint64_t)INT64_MAX - BYTES * f->unit;
+    const bool hands = w->seed % LONG == 0 && step == 1;
+
+    f->bytes = hands ? 1 : step % 2 == 0 && world_one_in(w, 16) ? CROWD_BYTES : BYTES;
+    f->calls = hands ? HANDED : CALLS;
+    f->unit = world_one_in(w, 2) ? 1 : UINT64_C(1) << world_below(w, f->bytes > BYTES ? 53 : 59);
+    uint64_t last = (uint64_t)INT64_MAX - f->bytes * f->unit;
     f->first = world_one_in(w, 3)   ? last
                : world_one_in(w, 2) ? world_below(w, last) >> world_below(w, 63)
                                     : 0;
-    f->threads = 3 + (unsigned)world_below(w, (world_one_in(w, 4) ? MOST_THREADS : FEW) - 2);
+    f->threads = hands ? 2 : 3 + (unsigned)world_below(w, (world_one_in(w, 4) ? MOST_THREADS : FEW) - 2);
+    f->all = f->threads;
     world_says(w, "  %u threads, %s", f->threads, step % 2 == 0 ? "the first directs" : "all at will");
     world_run_threads(w, f->threads, step % 2 == 0 ? act : call_at_will, f);
 }

@@ -46,7 +46,7 @@ static atomic_uint finished;
 static pgq_rangelock_event events[EVENTS];
 static unsigned rounds;
 static judge verdict;
-static bool has_queue; /* it knows requests, cancellation and the log; a lock on trial does not */
+static bool has_queue; /* it knows requests, cancellation and the log; the baselines do not */
 
 static uint32_t draw(uint32_t *state, uint32_t n)
 {

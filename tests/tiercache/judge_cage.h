@@ -59,7 +59,7 @@ static uint32_t call(policy *p, arguments a)
     const policy before = *p;
 
     a.p = p;
-    judge_call(&a, sizeof a, stage);
+    judge_call(&a, sizeof a, stage, NULL);
     if (p->calls != before.calls || p->n != before.n || p->ghosts.mask != before.ghosts.mask ||
         p->counts.mask != before.counts.mask)
         pgq_judge_breaks("it changes what of *p is the cache's own");

@@ -28,9 +28,12 @@ static uint32_t some_entry(inputs *in, const policy *p, const bool there[])
 }
 
 /* A page is asked for. */
-static void ask(inputs *in, policy *p, bool there[])
+static void ask(inputs *in, policy *p, bool there[], bool hot)
 {
-    uint64_t page = one_in(in, 2) ? below(in, 2 * p->n) : one_in(in, 2) ? below(in, 4096) : edge(in, 64);
+    uint64_t page = hot && !one_in(in, 8) ? below(in, p->n)
+                    : one_in(in, 2)       ? below(in, 2 * p->n)
+                    : one_in(in, 2)       ? below(in, 4096)
+                                          : edge(in, 64);
     uint32_t e = entry_of(p, there, page);
 
     if (e != TABLE_NONE && p->queue_of[e] == DOOMED)
@@ -80,11 +83,11 @@ static void disturb(inputs *in, policy *p, bool there[])
 int main(int argc, char *argv[])
 {
     inputs in = {argc > 2 ? strtoull(argv[1], NULL, 10) * 2 + 1 : 1, NULL, -1, -1};
-    uint64_t wanted = argc > 2 ? strtoull(argv[2], NULL, 10) : 1000, calls = wanted / 4, done = 0;
+    uint64_t wanted = argc > 2 ? strtoull(argv[2], NULL, 10) : 1000, calls = wanted / 2, done = 0;
 
-    /* The first one lives long; some have many entries, and time to fill them. */
+    /* The first one lives long, and has many hits; some have many entries, and time to fill them. */
     for (policy p; done < wanted; done += calls, calls = 0, pgq_tiercache_policy_free(&p)) {
-        bool there[MOST_ENTRIES] = {false}, many = calls == 0 && one_in(&in, 64);
+        bool there[MOST_ENTRIES] = {false}, many = calls == 0 && one_in(&in, 64), hot = calls != 0;
 
         if (calls == 0)
             calls = many ? 10 * CALLS_OF_ONE : CALLS_OF_ONE;
@@ -95,7 +98,7 @@ int main(int argc, char *argv[])
             if (one_in(&in, 3))
                 disturb(&in, &p, there);
             else
-                ask(&in, &p, there);
+                ask(&in, &p, there, hot);
     }
     printf("inputs %" PRIu64 "\ntally: hits=%lu evicted=%lu pinned=%lu doomed=%lu none_can_leave=%lu\n", done,
            hits, evicted, pinned, doomed, none);

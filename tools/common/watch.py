@@ -20,12 +20,13 @@ STILL = 10.0
 
 
 def cpu_seconds(pid: int) -> float:
-    """The CPU time of a process, all its threads, and the children that it has waited for; 0 if it has ended."""
+    """The CPU time of a process, its threads, and its children, ended ones, too; 0 if it has ended itself."""
     try:
         fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+        children = " ".join((task / "children").read_text() for task in Path(f"/proc/{pid}/task").iterdir()).split()
     except OSError:
         return 0.0
-    return sum(map(int, fields[11:15])) / os.sysconf("SC_CLK_TCK")
+    return sum(map(int, fields[11:15])) / os.sysconf("SC_CLK_TCK") + sum(map(cpu_seconds, map(int, children)))
 
 
 def waiting_seconds(pid: int) -> float:

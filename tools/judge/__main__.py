@@ -6,11 +6,11 @@ lock, a policy) those that tests/<stem>/candidate.h declares. Its object file is
 functions and constants is refused by name. Then it runs in a process of its own, without files, stopped at each system
 call. The
 stem's own tests call it there, as one more variant of its kind; and a million inputs, made in C, are given to it and to
-ours. A component is called there, too; but races are looked for in one process with it, and what reads files runs in
-one with what judges it: the verdict says so. A kernel may know by its surroundings that it is judged: nobody sees that.
+ours. A component is called there, too; what reads files asks outside for their bytes, and has no io_uring. A kernel may
+know by its surroundings that it is judged, and races of assembler are none: nobody sees that.
 
-A fault of a component is not seen that needs more than fifteen requests at a time or 16,384 before them (a lock), or
-more than 600 entries or 60,000 calls of one cache (a policy).
+A fault of a component is not seen that needs more than fifteen requests at a time, 300 held ranges, or 16,384 requests
+before them (a lock), or more than 600 entries or 125,000 calls of one cache (a policy).
 
 A patch in the place of a source judges one of our variants as a unified diff of csrc/ has changed it. --full
 adds more examples, a hundred times as many native inputs, and real servers. build/judge/NAME.html is the verdict as a
@@ -206,7 +206,7 @@ def main(
 
         if branch:
             change = Path(patch) if patch else None
-            candidate = judge_source.of_tree(Path(branch), change, folder, kind, compiler=compiler, flags=flags)
+            candidate = judge_source.of_tree(Path(branch), change, folder, kind, like, compiler=compiler, flags=flags)
         elif chosen is None:
             levels = dict(entry.split("=", 1) for entry in isa)
             candidate = judge_source.of_patch(path, folder, kind, like, compiler=compiler, flags=flags, isa=levels)

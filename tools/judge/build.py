@@ -29,7 +29,6 @@ No macro tells it, and no attribute takes it away.
 """
 FLAG = re.compile(r"-(O\w*|g\w*|w|m[-\w=+.,]+|f(?!plugin|lto|use-ld)[-\w=+.,]+|W(?![alp],)[-\w=+]*|[DUI].+|std=[\w+]+)")
 """What FLAGS= may hold: words for the compiler alone. Files, and what the linker reads, are not judged."""
-COUNTS = '__attribute__((visibility("default"))) unsigned long pgq_judge_calls_made, pgq_judge_open;\n'
 INVOKES = """\
 #include <stdbool.h>
 void judge_invoke(void *there);
@@ -39,6 +38,8 @@ extern const size_t judge_arguments_size;
 const size_t judge_arguments_size = sizeof(arguments);
 """
 INTERPOSED = ["-include", "tests/world/interpose.h"]
+RACES = ["-fsanitize=thread", "-Dno_sanitize_thread=", "-D__no_sanitize_thread__="]
+"""What races.h has the doubles of."""
 
 
 @dataclass(frozen=True)
@@ -71,8 +72,7 @@ class Candidate:
         """What compiles a file. Its warnings are told, and are no errors."""
         names = [*shlex.split(self.compiler), *([f"-I{self.tree}"] if self.tree else [])]
         kept = [flag for flag in cflags if flag not in ("-Werror", "-std=c11")]
-        if self.kind.apart:
-            kept = [*(flag for flag in kept if flag != "-fPIC"), "-fPIE"]
+        kept = [*(flag for flag in kept if flag != "-fPIC"), "-fPIE"]
         if file.suffix in CPLUSPLUS:
             return [re.sub(r"(?<![a-z])gcc", "g++", re.sub(r"clang(?!\+)", "clang++", names[0])), *names[1:], *kept]
         return [*names, "-std=gnu11", *kept]
@@ -106,7 +106,6 @@ def write_sources(candidate: Candidate) -> None:
             f'#ifdef __cplusplus\nextern "C" {{\n#endif\n#include "{kind.header}"\n#ifdef __cplusplus\n}}\n#endif\n'
         )
         (folder / "call.c").write_text(f'#include "../{kind.folder}/candidate.c"\n')
-        (folder / "counts.c").write_text(COUNTS)
         shared = f'#include "../tools/judge/watch.h"\n#include "../{kind.cage}"\n'
         (folder / "proxy.c").write_text(shared)
         (folder / "invoke.c").write_text(
@@ -116,12 +115,6 @@ def write_sources(candidate: Candidate) -> None:
     (folder / "candidate.h").write_text(
         f'#include "{kind.header}"\n#ifdef __cplusplus\nextern "C"\n#endif\n{kind.signature};\n'
     )
-    if kind.inputs is None:
-        (folder / "call.c").write_text(
-            f'#include "{kind.header}"\n{kind.signature};\n{kind.declaration(CALL)};\n{COUNTS}'
-            f"{kind.declaration(CALL)}\n{{\n    pgq_judge_calls_made++;\n    return candidate({kind.names});\n}}\n"
-        )
-        return
     names = kind.names.split(", ")
     (folder / "call.h").write_text(
         f'#include "{kind.header}"\n#include "cage.h"\n{_arguments(kind)}#include "../{kind.inputs}"\n'
@@ -129,13 +122,14 @@ def write_sources(candidate: Candidate) -> None:
     (folder / "call.c").write_text(
         f'#include "call.h"\n{kind.declaration(CALL)};\n{kind.declaration(CALL)}\n{{\n    arguments a;\n\n'
         f"    memset(&a, 0, sizeof a);\n    {' '.join(f'a.{name} = {name};' for name in names)}\n"
-        f"    judge_call(&a, sizeof a, stage);\n    return a.result;\n}}\n"
+        f"    judge_call(&a, sizeof a, stage, {'serve' if kind.asks else 'NULL'});\n    return a.result;\n}}\n"
     )
+    asks, call = (f'#define JUDGE_HOST\n#include "../{kind.inputs}"\n', "asking") if kind.asks else ("", "candidate")
     (folder / "invoke.c").write_text(
-        f'#include "{kind.header}"\n{_arguments(kind)}{kind.signature};\n'
+        f'#include "{kind.header}"\n{_arguments(kind)}{kind.signature};\n{asks}'
         f"{INVOKES}const bool judge_keeps_memory = false;\nvoid judge_prepare(void)\n{{\n}}\n"
         f"void judge_invoke(void *there)\n{{\n    arguments *a = there;\n\n"
-        f"    a->result = candidate({', '.join(f'a->{name}' for name in names)});\n}}\n"
+        f"    a->result = {call}({', '.join(f'a->{name}' for name in names)});\n}}\n"
     )
 
 
@@ -193,7 +187,8 @@ def examine(candidate: Candidate, target: Path) -> str:
     kind = candidate.kind
     several = len(candidate.files) > 1 or candidate.is_cplusplus or bool(candidate.tree)
     known = objects.of_kernels(LIBRARY)
-    return objects.refusal(target, kind.defines, known=known, component=kind.inputs is None, several=several)
+    known |= set(kind.asks)
+    return objects.refusal(target, kind.defines, known=known, component=bool(kind.functions), several=several)
 
 
 def host(candidate: Candidate, kernel: Path | str, target: Path) -> Path:
@@ -207,7 +202,8 @@ def host(candidate: Candidate, kernel: Path | str, target: Path) -> Path:
         if not (folder / f"{source.stem}.o").exists():
             _run(["gcc", *flags, "-c", source, "-o", folder / f"{source.stem}.o"])
     mine = [kernel] if isinstance(kernel, Path) else [f"-Wl,--defsym=candidate={kernel}", f"-Wl,-u,{kernel}"]
-    wraps = ",".join(f"--wrap={name}" for name in sorted(objects.MEMORY))
+    asks = [name for name in (*candidate.kind.asks, "syscall") if candidate.kind.asks and not name.startswith("_")]
+    wraps = ",".join(f"--wrap={name}" for name in (*sorted(objects.MEMORY), *asks))
     linker = "g++" if candidate.is_cplusplus else "gcc"
     try:
         _run([
@@ -232,7 +228,7 @@ def driver(candidate: Candidate, target: Path) -> Path:
 def component_host(candidate: Candidate, cflags: Sequence[str]) -> Path:
     """The program in which a component runs alone; undefined behaviour is a signal. JudgeError: it does not link."""
     target = candidate.folder / "caged.o"
-    compile_candidate(candidate, [*cflags, *INTERPOSED, *TRAPS], target)
+    compile_candidate(candidate, [*cflags, *INTERPOSED, *TRAPS, *(RACES if candidate.kind.threads else [])], target)
     return host(candidate, target, candidate.folder / "theirs")
 
 
@@ -261,17 +257,13 @@ class Hosts:
 def link(candidate: Candidate, cflags: Sequence[str], built: Path, target: Path) -> None:
     """Builds the binding into the folder `target`, where a call of the candidate is one of its host. JudgeError.
 
-    built: the ordinary build with the same flags. A candidate that has no host lies in the binding itself.
+    built: the ordinary build with the same flags.
     """
     shutil.rmtree(target, ignore_errors=True)
     target.mkdir(parents=True)
     own: list[Path] = []
-    sources = [candidate.folder / "variants.c", candidate.folder / "call.c"]
-    if not candidate.kind.apart:
-        own.append(target / "candidate.o")
-        compile_candidate(candidate, cflags, own[0])
-    else:
-        sources += [HERE / "cage.c", *([candidate.folder / "proxy.c"] if candidate.kind.cage else [])]
+    sources = [candidate.folder / "variants.c", candidate.folder / "call.c", HERE / "cage.c"]
+    sources += [candidate.folder / "proxy.c"] if candidate.kind.cage else []
     for source in sources:
         own.append(target / f"{source.stem}.o")
         includes = [f"-I{HERE}", f"-I{candidate.folder}"]

@@ -391,10 +391,23 @@ void judge_forbid(judge_host *host, void *field)
         memcpy(field, &nowhere, sizeof nowhere);
 }
 
-bool judge_run(judge_host *host, uint64_t calls, uint64_t *ns)
+void *judge_reach(const judge_host *host, uint64_t at, size_t size)
+{
+    uint64_t from = at - host->base;
+
+    return from < JUDGE_HEAD || from > JUDGE_SIZE || size > JUDGE_SIZE - from ? NULL : host->memory + from;
+}
+
+/* It goes on until it asks for something, or the batch is done. */
+static bool go_on(judge_host *host)
 {
     struct seccomp_notif_resp answer = {.id = host->asked};
 
+    return ioctl(host->listener, SECCOMP_IOCTL_NOTIF_SEND, &answer) == 0 && wait_for_question(host);
+}
+
+bool judge_run(judge_host *host, uint64_t calls, uint64_t *ns)
+{
     judge_head *head = (judge_head *)host->memory;
 
     head->calls = calls;
@@ -403,7 +416,15 @@ bool judge_run(judge_host *host, uint64_t calls, uint64_t *ns)
         head->free[i].high = host->high[i];
     }
     uint64_t start = ns != NULL ? cpu_ns(host) : 0;
-    if (ioctl(host->listener, SECCOMP_IOCTL_NOTIF_SEND, &answer) != 0 || !wait_for_question(host)) {
+    bool lives = go_on(host);
+    while (lives && host->serve != NULL && head->question.what != 0) {
+        judge_question question = head->question;
+
+        host->serve(host, &question);
+        head->question = (judge_question){.answer = question.answer};
+        lives = go_on(host);
+    }
+    if (!lives) {
         if (host->pid != 0)
             say_end(host);
         return false;
@@ -428,7 +449,8 @@ bool judge_run(judge_host *host, uint64_t calls, uint64_t *ns)
 /* Counted for the tests. */
 __attribute__((visibility("default"))) unsigned long pgq_judge_calls_made, pgq_judge_open;
 
-void judge_call(void *arguments, size_t size, void (*stage)(judge_host *, void *))
+void judge_call(void *arguments, size_t size, void (*stage)(judge_host *, void *),
+                void (*serve)(judge_host *, judge_question *))
 {
     static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
     static judge_host host;
@@ -456,6 +478,7 @@ void judge_call(void *arguments, size_t size, void (*stage)(judge_host *, void *
         judge_wipe(&host);
     memcpy(there, arguments, size);
     stage(&host, there);
+    host.serve = serve;
     if (!judge_run(&host, 1, NULL)) {
         fprintf(stderr, "\njudge: %s\n", host.why); /* pytest leaves its dots on a line */
         fflush(NULL);

@@ -24,6 +24,16 @@ enum { JUDGE_PAGE = 4096, JUDGE_AREAS = 64, JUDGE_LENT = 1 << 16, JUDGE_MEMORY_F
 #define JUDGE_HEAP    ((size_t)8 << 30) /* what a kernel gets when it asks for memory */
 #define JUDGE_SIZE    (JUDGE_HEAP_AT + JUDGE_HEAP)
 
+/* What a kernel asks its keeper for in the middle of a call, by the number `what`, above 0: its stem says what that means. */
+typedef struct judge_question {
+    uint32_t what;
+    int32_t fd;
+    uint32_t flag;
+    uint64_t at; /* in the host: of bytes in the memory that both share; 0: none */
+    uint64_t size, offset;
+    int64_t answer;
+} judge_question;
+
 /* At the beginning of the shared memory. */
 typedef struct judge_head {
     uint64_t calls;  /* of the batch */
@@ -32,6 +42,7 @@ typedef struct judge_head {
     struct {
         uint64_t low, high;
     } free[JUDGE_AREAS]; /* what is left of each area; a batch of no calls touches the rest */
+    judge_question question;
 } judge_head;
 
 enum { JUDGE_ARGUMENTS = 4096 }; /* where they begin */
@@ -54,9 +65,12 @@ typedef struct judge_lent {
     size_t field; /* where the pointer to it stands, in the shared memory */
 } judge_lent;
 
-typedef struct judge_host {
+typedef struct judge_host judge_host;
+struct judge_host {
     const char *program;
-    pid_t pid; /* 0: none */
+    void (*serve)(judge_host *host, judge_question *question); /* NULL: nothing is to be asked */
+    uint64_t digest;                                           /* its own */
+    pid_t pid;                                                 /* 0: none */
     int listener, memory_fd;
     uintptr_t base; /* of the memory, in the host */
     uint64_t asked; /* the number of the question that waits for an answer */
@@ -76,7 +90,7 @@ typedef struct judge_host {
     bool large; /* it has got more than an area holds: a call of one's own has a fresh host then */
     bool open_namespaces; /* the kernel refuses new ones */
     char why[200];        /* why it has ended, in words */
-} judge_host;
+};
 
 /* Starts a host; a program that ends before it has begun is an error of ours, and ends the keeper with JUDGE_BROKEN. */
 void judge_start(judge_host *host, const char *program);
@@ -111,8 +125,16 @@ bool judge_run(judge_host *host, uint64_t calls, uint64_t *ns);
 /* Counted for the tests: calls, and hosts without namespaces of their own. */
 extern unsigned long pgq_judge_calls_made, pgq_judge_open;
 
+/* So many bytes at an address of the host's, in the memory that both share; NULL: they are not all there. */
+void *judge_reach(const judge_host *host, uint64_t at, size_t size);
+
+/* In the host: asks; and whether it shares the memory at an address. */
+int64_t judge_ask(judge_question question);
+bool judge_is_shared(const void *bytes);
+
 /* Of a call of one's own: stages the arguments, runs it, takes back what was lent. Ends the process if the host has. */
-void judge_call(void *arguments, size_t size, void (*stage)(judge_host *, void *));
+void judge_call(void *arguments, size_t size, void (*stage)(judge_host *, void *),
+                void (*serve)(judge_host *, judge_question *));
 
 static inline uint64_t judge_random(uint64_t *state)
 {

@@ -28,9 +28,6 @@ from tools.judge.last import Keeper
 NAME = "candidate"
 TEST_CPU = 60
 """CPU seconds of a single test: a candidate far slower than ours still comes to its end."""
-MEMORY = 16 << 30
-DESCRIPTORS = 256
-FILE_SIZE = 1 << 30
 OPTIONS = ("-x", "-q", "--no-header", "--disable-warnings", "--capture=sys", "-p", "no:cacheprovider")
 
 
@@ -47,8 +44,6 @@ class Order:
     """The file that holds the name of the test that runs."""
     seed: int | None = None
     """Of Hypothesis, for other inputs than the usual ones; the tests then run in the opposite order."""
-    limits: bool = True
-    """Of memory and files: a candidate is in this process."""
     kind: str = ""
     """Of the candidate: no other variant of it is tested."""
     last: str = os.devnull
@@ -170,10 +165,6 @@ class Plugin:
 
 def main(descriptor: int, order: Order) -> None:
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    if order.limits:
-        resource.setrlimit(resource.RLIMIT_NOFILE, (DESCRIPTORS, DESCRIPTORS))
-        resource.setrlimit(resource.RLIMIT_FSIZE, (FILE_SIZE, FILE_SIZE))
-        resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
     plugin = Plugin(order)
     seed = [] if order.seed is None else [f"--hypothesis-seed={order.seed}"]
     plugin.told.code = int(pytest.main([*OPTIONS, *seed, "-o", f"pythonpath={order.paths}", *order.files], [plugin]))

@@ -100,6 +100,8 @@ static void compare(judge_host *theirs, judge_host *ours, size_t calls, const ui
         abort();
     if (!pointers_stay(theirs))
         wrong("it changes a pointer that it was given");
+    if (theirs->digest != ours->digest)
+        wrong("what it has asked to be done with what it was given, one of so many calls: not what ours has");
     for (size_t i = 0; i < calls; i++) {
         if (memcmp(call_of(theirs, i), call_of(ours, i), offsetof(arguments, result)) != 0)
             wrong("it changes the arguments of a call");
@@ -128,6 +130,7 @@ static size_t stage_all(size_t count, size_t most, uint64_t *random, uint64_t ra
     for (size_t h = 0; h < count; h++) {
         judge_clear(&hosts[h]);
         hosts[h].random = where;
+        hosts[h].digest = 0;
     }
     first_lent[0] = 0;
     while (calls < most && (calls + 2) * sizeof(arguments) < JUDGE_HEAD - JUDGE_ARGUMENTS &&
@@ -272,6 +275,10 @@ int main(int argc, char *argv[])
                0);
     if (pad == MAP_FAILED || argc < 6)
         return JUDGE_BROKEN;
+#ifdef SERVES
+    for (unsigned h = 0; h < HOSTS; h++)
+        hosts[h].serve = SERVES;
+#endif
     uint64_t random = strtoull(argv[2], NULL, 10) * 2 + 1;
     if (strcmp(argv[1], "check") == 0)
         return check(random, strtoull(argv[3], NULL, 10), argv + 4);

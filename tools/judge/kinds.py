@@ -50,14 +50,22 @@ class Kind:
     row: str
     """The initializer of the table's row `like`, without braces."""
     loops: tuple[str, ...]
+    asks: tuple[str, ...] = ()
+    """Calls of the system's that it may make: its keeper is asked, and answers."""
+    costs: int = 1
+    """A native input takes as long as so many of another kind."""
     sizes: tuple[tuple[int, int], ...] = ()
     """Of the inputs with which it is timed: about so many elements, of which so many of a hundred are kept."""
     cut: tuple[str, ...] = ()
     """Names of upstream's that judge_upstream_KIND.c wraps, if a tree of PostgreSQL's is judged."""
+    untimed: bool = False
+    """What wraps it does as much itself: its speed says nothing."""
     functions: tuple[str, ...] = ()
     """Of a component: what its candidate defines, as candidate.h declares it. Empty: a kernel, one function."""
     world: Path | None = None
     """The world that judges a component."""
+    threads: bool = False
+    """Threads call a component: data races are looked for."""
     without: tuple[str, ...] = ()
     """Tests of the variants that are there, which do not hold for others."""
     beside: dict[str, str] = field(default_factory=dict)
@@ -81,16 +89,6 @@ class Kind:
         """How the calls of a component go to a process of its own."""
         found = self.folder / "judge_cage.h"
         return found if self.functions and found.exists() else None
-
-    @property
-    def apart(self) -> bool:
-        """A candidate runs in a process of its own."""
-        return bool(self.inputs or self.cage)
-
-    @property
-    def threads(self) -> Path | None:
-        """The threads that a component is tried with under ThreadSanitizer."""
-        return self.folder / "tsan.c" if self.functions and (self.folder / "tsan.c").exists() else None
 
     @property
     def wrapper(self) -> Path:
@@ -222,14 +220,17 @@ def _listed(stem: str, name: str, entry: dict[str, Any], like: str) -> Kind:
     function = _function((SOURCES / stem / f"{stem}.h").read_text(), at[1])
     loops = tuple(f"tests/{stem}/{node}" for node in entry.get("loops", []))
     sizes = tuple((n, percent) for n in entry.get("sizes", []) for percent in entry.get("percents", [50]))
-    kernel = Kind(name, stem, *function, like, _row(at[2], like), loops, sizes, tuple(entry.get("cut", [])))
+    kernel = Kind(
+        name, stem, *function, like, _row(at[2], like), loops, tuple(entry.get("asks", [])), entry.get("costs", 1),
+        sizes, tuple(entry.get("cut", [])), entry.get("untimed", False),
+        without=tuple(f"tests/{stem}/{node}" for node in entry.get("without", [])),
+    )  # fmt: skip
     if "world" not in entry:
         return kernel
     contract, functions = _component(Path("tests", stem, "candidate.h").read_text())
-    without = tuple(f"tests/{stem}/{node}" for node in entry.get("without", []))
     return replace(
-        kernel, contract=contract, functions=functions, world=Path("tests", stem, entry["world"]), without=without,
-        beside=entry.get("beside", {}), declares=entry.get("declares", ""),
+        kernel, contract=contract, functions=functions, world=Path("tests", stem, entry["world"]),
+        beside=entry.get("beside", {}), declares=entry.get("declares", ""), threads=entry.get("threads", False),
     )  # fmt: skip
 
 

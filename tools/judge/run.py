@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: PostgreSQL
-"""Runs the stem's own tests against a binding with a candidate, in processes of their own with limits."""
+"""Runs the stem's own tests against a binding with a candidate, in processes of their own."""
 
 import contextlib
 import json
@@ -35,11 +35,9 @@ class Run:
     profile: str
     seed: int | None = None
     host: Path | None = None
-    """The program in which the candidate runs; None: it has none."""
+    """The program in which the candidate runs."""
     only: tuple[str, ...] = ()
     """The files of tests, if they are others than those of the kind; then all of their tests are taken."""
-    limits: bool = True
-    """Of memory; servers map more."""
     control: Path | None = None
     """The same with ours in the candidate's place: a test that fails with it, too, is itself at fault."""
 
@@ -64,8 +62,10 @@ class Outcome:
 class Runs:
     """Several runs of one candidate side by side, one for each CPU. The first in order decides; then the rest end."""
 
-    def __init__(self, candidate: Candidate) -> None:
+    def __init__(self, candidate: Candidate, *, extracted: bool = False) -> None:
         self.candidate = candidate
+        self.extracted = extracted
+        """The functions extracted from the proofs are asked, too: that a clone has compiled them takes minutes."""
         self._live: list[subprocess.Popen[Any]] = []
         self._ended = False
         self._pool = ThreadPoolExecutor(len(os.sched_getaffinity(0)))
@@ -106,8 +106,7 @@ class Runs:
             found = self._tests(run)
         failed = found.verdict if found.verdict and found.verdict.word == "FAIL" else None
         if failed and "::" in failed.test and run.control and not self._ended:
-            ours = replace(run, name=f"{run.name}-control", only=(failed.test,), host=run.host and run.control)
-            ours = ours if run.host else replace(ours, binding=run.control)
+            ours = replace(run, name=f"{run.name}-control", only=(failed.test,), host=run.control)
             if (theirs := self._tests(ours).verdict) and theirs.word == "FAIL":
                 why = f"the test fails with ours in the candidate's place, too, and says nothing of it: {theirs.why}"
                 found = replace(found, verdict=Verdict("BROKEN", why, failed.test))
@@ -163,14 +162,15 @@ class Runs:
         if run.only:
             return Order(
                 list(run.only), list(run.only), f". csrc/ffi {run.binding}", str(folder / "current"), run.seed,
-                limits=run.limits and not run.host, kind=self.candidate.kind.name, last=str(folder / "last"),
+                kind=self.candidate.kind.name, last=str(folder / "last"),
             )  # fmt: skip
         kind, at = self.candidate.kind, Path("tests", self.candidate.kind.stem)
-        files = {*map(str, at.glob("test_kernels*.py")), *(n.split("::")[0] for n in kind.loops)}
-        files |= {str(at / "test_extracted.py")}
+        proved = str(at / "test_extracted.py")
+        files = {*map(str, at.glob("test_kernels*.py")), *(n.split("::")[0] for n in kind.loops)} - {proved}
+        files |= {proved} if self.extracted else set()
         return Order(
             sorted(files), list(kind.loops), f". csrc/ffi {run.binding}", str(folder / "current"), run.seed,
-            limits=not run.host, kind=kind.name, last=str(folder / "last"), without=list(kind.without),
+            kind=kind.name, last=str(folder / "last"), without=list(kind.without),
         )  # fmt: skip
 
     def _environment(self, run: Run, folder: Path) -> dict[str, str]:

@@ -16,11 +16,12 @@ from pathlib import Path
 
 from tools.common.kernels import kernel_sources
 from tools.drift import functions
-from tools.drift.source import definition
+from tools.drift.source import CheckoutError, definition, version
 from tools.judge.build import CPLUSPLUS, Candidate
 from tools.judge.kinds import SOURCES, JudgeError, Kind, kind_of, kinds
 
 OBJECTS = Path("build/obj")
+NEWEST = "99"
 CHANGED = re.compile(r"^\+\+\+ (?P<side>b/)?(?P<file>csrc/[^\s]+)", re.MULTILINE)
 Variants = dict[Path, list[tuple[str, str]]]
 """By source file, the variants whose functions it holds: kind, name."""
@@ -101,9 +102,11 @@ def of_patch(
     return replace(found, parts=parts, tree=tree / SOURCES, alias=found.kind.variant)
 
 
-def of_tree(tree: Path, patch: Path | None, folder: Path, kind: str, *, compiler: str, flags: str) -> Candidate:
+def of_tree(
+    tree: Path, patch: Path | None, folder: Path, kind: str, like: str = "", *, compiler: str, flags: str
+) -> Candidate:
     """Upstream's own function in a tree of PostgreSQL's, perhaps changed by a patch. JudgeError: it is not there."""
-    found = kind_of(kind)
+    found = kind_of(kind, like)
     if not found.cut:
         wrapped = ", ".join(name for name, one in kinds().items() if one.cut)
         raise JudgeError(f"No function of PostgreSQL's is wrapped as the kind {kind}: choose one of {wrapped}.")
@@ -130,7 +133,12 @@ def of_tree(tree: Path, patch: Path | None, folder: Path, kind: str, *, compiler
     if len(lacks) == len(cut):
         raise JudgeError(f"{tree} has no {' and no '.join(lacks)}.")
     last = [name for name, text in cut.items() if text][-1]
-    (folder / "upstream.h").write_text("\n\n".join(filter(None, cut.values())) + f"\n\n#define UPSTREAM {last}\n")
+    try:
+        major = re.findall(r"\d+", version(tree))[0]
+    except CheckoutError:  # a part of a tree
+        major = NEWEST
+    defines = f"#define UPSTREAM_MAJOR {major}\n#define UPSTREAM {last}\n"
+    (folder / "upstream.h").write_text("\n\n".join((*filter(None, cut.values()), defines)))
     shutil.copy(found.wrapper, folder / "upstream.c")
     shown = patch or Path(there[0])
     candidate = Candidate(found, shown, folder, compiler, flags, parts=(folder / "upstream.c",))

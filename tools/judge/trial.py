@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 NOT_DONE = "its speed was not measured"
 SERVERS = "tests/{}/test_servers.py"
 TESTS = (
-    "the stem's tests: the corners by name, Hypothesis' examples, the functions extracted from the proofs; what it is "
-    "given ends or begins at a page that it cannot access"
+    "the stem's tests: the corners by name, Hypothesis' examples, with --full the functions extracted from the proofs; "
+    "what it is given ends or begins at a page that it cannot access"
 )
 AGAIN = "the same tests in the opposite order, with examples that nobody has seen; undefined behaviour is a signal"
 NATIVE = "made in C, boundary values of each argument on purpose; all that comes out is compared with ours"
@@ -33,7 +33,7 @@ APART = "a process of its own, without files, and stopped at each system call"
 ALONE = "the program in which it runs alone"
 CALLS = "made in C, as a cache makes them, under ASan and UBSan; the contract is looked at around each"
 INPUTS = 1_000_000
-"""That are made natively; a hundred times as many with FULL=1."""
+"""That are made natively, of a kind that costs little; a hundred times as many with FULL=1."""
 
 
 @dataclass
@@ -83,13 +83,10 @@ class Trial:
     @property
     def process(self) -> str:
         """In what it ran."""
-        if not self.candidate.kind.apart:
-            return "one with what judges it: no other is there for its kind"
         apart = (
             "its own user, pid, mount, network and IPC namespace" if self.namespaces else "no namespaces: refused here"
         )
-        threads = "; ThreadSanitizer's threads beside it, in one process" if self.candidate.kind.threads else ""
-        return f"of its own; {apart}; no descriptor; each system call stopped by seccomp{threads}"
+        return f"of its own; {apart}; no descriptor; each system call stopped by seccomp"
 
     @property
     def right(self) -> str:
@@ -137,11 +134,7 @@ def judge(trial: Trial, speed: str) -> Verdict:
         return verdict
     if not trial.namespaces:
         trial.right_but = "; this kernel refuses new namespaces, so its process had seccomp alone"
-    if candidate.kind.threads:
-        trial.right_but += "; races were looked for in one process with it, by ThreadSanitizer"
-    if not candidate.kind.apart:
-        trial.right_but = "; it ran in one process with what judges it: this says nothing of one that attacks the judge"
-    if speed == "no" or not candidate.kind.sizes:
+    if speed == "no" or not candidate.kind.sizes or (candidate.as_upstream and candidate.kind.untimed):
         return Verdict("PASS", f"{trial.right}; {NOT_DONE}")
 
     # Not before: to load what measures takes seconds.
@@ -159,7 +152,7 @@ def judge(trial: Trial, speed: str) -> Verdict:
 
 
 def _component(trial: Trial) -> Verdict | None:
-    """A lock or a policy: the world of its stem with the candidate in the place of ours, and real threads."""
+    """A lock or a policy: the world of its stem with the candidate in the place of ours."""
     candidate, flags = trial.candidate, trial.cflags_asan
 
     def process() -> Outcome:
@@ -174,11 +167,8 @@ def _component(trial: Trial) -> Verdict | None:
         judge_world.build(candidate, flags, program)
         return _of_found(judge_world.run(candidate, program, trial.seed), candidate.kind.world)
 
-    def threads() -> Outcome:
-        found = judge_world.race(candidate, flags, candidate.folder / "threads" / "threads")
-        return _of_found(found, candidate.kind.threads)
-
     checks = "schedules and faults chosen by seeds; a run that fails is replayed and shortened"
+    checks += "; data races, by what orders threads" if candidate.kind.threads else ""
     if candidate.kind.cage and (verdict := trial.step("gets a process", ALONE, process)):
         return verdict
     if candidate.kind.world and (verdict := trial.step("the world of threads and faults", checks, worlds)):
@@ -190,8 +180,6 @@ def _component(trial: Trial) -> Verdict | None:
         )
         if verdict:
             return verdict
-    if candidate.kind.threads:
-        return trial.step("threads under ThreadSanitizer", "the stem's threads, by the system's own scheduler", threads)
     return None
 
 
@@ -210,8 +198,6 @@ def _tests(trial: Trial) -> Verdict | None:
 
     def prepare() -> Outcome:
         judge_build.link(candidate, trial.cflags, Path("build/obj"), plain)
-        if not kind.apart:
-            return Outcome(None, "in one process with the tests, as all of this kind")
         if kind.cage:
             return Outcome(None, "the same")
         trial.hosts = Hosts.build(candidate, trial.cflags)
@@ -221,25 +207,23 @@ def _tests(trial: Trial) -> Verdict | None:
 
     if verdict := trial.step("is called by the tests" if kind.cage else "gets a process", ALONE, prepare):
         return verdict
-    hosts, profile = trial.hosts, "ci" if trial.full else "brief"
+    hosts, profile, inputs = trial.hosts, "ci" if trial.full else "brief", INPUTS // 2 // kind.costs
     control = _control(trial)
     first = Run("plain", plain, profile, host=hosts.theirs if hosts else trial.host, control=control)
     again = Run("again", plain, profile, seed=trial.seed, host=hosts.traps if hosts else trial.host, control=control)
     servers = Run(
         "servers", plain, "brief", only=(SERVERS.format(kind.stem),), host=hosts.theirs if hosts else trial.host
     )
-    runs = Runs(candidate)
+    runs = Runs(candidate, extracted=trial.full)
     try:
-        started = [("answers as the oracle and the proof", TESTS, runs.start(first))]
+        started = [("answers as the oracle" + " and the proof" * trial.full, TESTS, runs.start(first))]
         started.append((f"other inputs (seed {trial.seed})", AGAIN, runs.start(again)))
         for i, theirs in enumerate((hosts.theirs, hosts.traps) if hosts else ()):
             assert hosts is not None
-            done = runs.native(
-                hosts.driver, trial.seed + i, INPUTS // 2 * (100 if trial.full else 1), theirs, hosts.ours
-            )
+            done = runs.native(hosts.driver, trial.seed + i, inputs * (100 if trial.full else 1), theirs, hosts.ours)
             started.append(("native inputs" + ", traps" * i, NATIVE, done))
         if trial.other and hosts:
-            done = runs.native(hosts.driver, trial.seed + 2, INPUTS // 2, trial.other, hosts.ours)
+            done = runs.native(hosts.driver, trial.seed + 2, inputs, trial.other, hosts.ours)
             started.append(("the other candidate", NATIVE, lambda: replace(done(), inputs=0)))
         if trial.full and Path(servers.only[0]).exists():
             started.append(("real servers", "what PostgreSQL's own functions answer", runs.start(servers)))
@@ -262,7 +246,7 @@ def _other(other: Candidate, cflags: Sequence[str]) -> Path:
 
 
 def _control(trial: Trial) -> Path:
-    """Ours in the candidate's place: another program; of a candidate without its own process, another binding."""
+    """Ours in the candidate's place: another program."""
     if trial.hosts:
         return trial.hosts.ours
     folder = trial.candidate.folder / "control"
@@ -270,6 +254,4 @@ def _control(trial: Trial) -> Path:
     (folder / "right.c").write_text(trial.candidate.kind.template())
     ours = replace(trial.candidate, source=folder / "right.c", folder=folder, parts=(), tree=None, alias="")
     judge_build.write_sources(ours)
-    if not ours.kind.cage:
-        judge_build.link(ours, trial.cflags, Path("build/obj"), folder / "plain")
-    return judge_build.component_host(ours, trial.cflags) if ours.kind.cage else folder / "plain"
+    return judge_build.component_host(ours, trial.cflags)

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: PostgreSQL
-"""The world that judges a component, one of the stem's, with a candidate in the place of ours; and real threads.
+"""The world that judges a component, one of the stem's, with a candidate in the place of ours.
 
 The candidate's mutexes, conditions, futexes, clock and memory are those of tests/world/, so a seed says which thread
-runs when, and the run that fails is replayed without the steps that it does not need.
+runs when, and the run that fails is replayed without the steps that it does not need. Data races are looked for where
+it runs: races.h.
 """
 
 import os
@@ -11,22 +12,20 @@ import resource
 import signal
 import subprocess
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
-from tests.runners.tsan import FIXED_ADDRESSES
 from tools.common import watch
 from tools.common.kernels import kernel_sources
 from tools.common.tally import tally, words
 from tools.judge import objects
-from tools.judge.build import HERE, INTERPOSED, Candidate, compile_candidate
+from tools.judge.build import HERE, INTERPOSED, Candidate
 from tools.judge.kinds import JudgeError
 from tools.judge.run import Outcome, of_native
 from tools.judge.verdict import BROKEN, of_process
 
 Parts = Sequence[str | Path]
 RUNS = 400
-ROUNDS = 500
 CPU_SECONDS = 120
 SHOWN = 4
 """Counts of a world that are told."""
@@ -40,7 +39,6 @@ VIOLATION = re.compile(r"^violation with SEED=(\d+): (.*)$", re.MULTILINE)
 OWN = re.compile(r"^judge, an error of its own: .*$", re.MULTILINE)
 """How tools/judge/cage.c says that it could not do its own work; a candidate can write nothing."""
 HISTORY = re.compile(r"^(?:step \d+|  \S.*)$", re.MULTILINE)
-RACE = re.compile(r"^(?:SUMMARY: (ThreadSanitizer: .*)|(wrong answer: .*))$", re.MULTILINE)
 SAID = {"no thread can go on": "it waits for ever: no thread can go on"}
 ENDED = {signal.SIGPROF: signal.SIGXCPU}
 """By what signal the world ends a run that takes too much CPU, and by what one the judge does."""
@@ -76,24 +74,18 @@ def _objects(folder: str, candidate: Candidate) -> list[Path]:
     return objects
 
 
-def _link(
-    candidate: Candidate, compiler: str, cflags: Sequence[str], parts: Parts, program: Path, *, apart: bool = True
-) -> None:
-    """The program, of parts that are the same for all, and of the candidate's table; and of the candidate itself, or
-    of what calls its process. JudgeError."""
+def _link(candidate: Candidate, cflags: Sequence[str], parts: Parts, program: Path) -> None:
+    """The program, of parts that are the same for all, of the candidate's table, and of what calls its process.
+    JudgeError."""
     folder = program.parent
     folder.mkdir(parents=True, exist_ok=True)
-    own = [folder / "cage.o"] if apart else [folder / "candidate.o"]
-    if apart:
-        subprocess.run(["gcc", "-O2", "-D_GNU_SOURCE", "-c", HERE / "cage.c", "-o", own[0]], check=True)
-    else:
-        compile_candidate(candidate, cflags, own[0])
-    for name in ("variants", "call", "proxy" if apart else "counts"):
+    own = [folder / "cage.o"]
+    subprocess.run(["gcc", "-O2", "-D_GNU_SOURCE", "-c", HERE / "cage.c", "-o", own[0]], check=True)
+    for name in ("variants", "call", "proxy"):
         own.append(folder / f"{name}.o")
-        source = candidate.folder / f"{name}.c"
-        subprocess.run([compiler, *cflags, "-c", source, "-o", own[-1]], check=True)
+        subprocess.run(["gcc", *cflags, "-c", candidate.folder / f"{name}.c", "-o", own[-1]], check=True)
     plain = [flag for flag in cflags if flag not in INTERPOSED]
-    command = [compiler, *plain, *parts, *own, LIBRARY, "-pthread", "-o", program]
+    command = ["gcc", *plain, *parts, *own, LIBRARY, "-pthread", "-o", program]
     linked = subprocess.run([str(word) for word in command], capture_output=True, text=True)
     if linked.returncode:
         raise JudgeError(f"{candidate.source} does not link into {program}:\n{linked.stderr[-3000:]}")
@@ -104,7 +96,7 @@ def build(candidate: Candidate, cflags: Sequence[str], program: Path) -> None:
     assert candidate.kind.world is not None
     drivers = [candidate.kind.world, *Path("tests/world").glob("*.c")]
     parts: Parts = ["-DPGQUERN_JUDGED", *drivers, *_objects("build/obj-world", candidate)]
-    _link(candidate, "gcc", [*cflags, *INTERPOSED], parts, program)
+    _link(candidate, [*cflags, *INTERPOSED], parts, program)
 
 
 def alone(caged: Path) -> list[str]:
@@ -148,24 +140,9 @@ def run(candidate: Candidate, program: Path, seed: int) -> Found:
 def call(candidate: Candidate, cflags: Sequence[str], program: Path, seed: int, inputs: int) -> Outcome:
     """Many calls of a component, as the stem makes them. cflags: those for ASan. JudgeError."""
     assert candidate.kind.calls is not None
-    _link(candidate, "gcc", cflags, [candidate.kind.calls, *_objects("build/obj-asan", candidate)], program)
+    _link(candidate, cflags, [candidate.kind.calls, *_objects("build/obj-asan", candidate)], program)
     command: Parts = [program, str(seed), str(inputs)]
     code, slept, text = watch.run(command, program.with_name("log"), _environment(candidate), _limit)
     if verdict := of_process(code, slept, str(candidate.kind.calls), text) if code or slept else None:
         return Outcome(verdict)
     return of_native(code, text)
-
-
-def race(candidate: Candidate, cflags: Sequence[str], program: Path) -> Found:
-    """The stem's threads under ThreadSanitizer, by the system's own scheduler. cflags: those for ASan. JudgeError."""
-    assert candidate.kind.threads is not None
-    kept = [flag for flag in cflags if "sanitize" not in flag]
-    parts = [candidate.kind.threads, *_objects("build/obj-tsan", candidate)]
-    _link(replace(candidate, compiler="clang"), "clang", [*kept, "-fsanitize=thread"], parts, program, apart=False)
-    fixed = subprocess.run([*FIXED_ADDRESSES, "true"], capture_output=True).returncode == 0
-    command = [*(FIXED_ADDRESSES if fixed else []), str(program), str(ROUNDS)]
-    code, slept, text = watch.run(command, program.with_name("log"), {"TSAN_OPTIONS": "halt_on_error=1"}, _limit)
-    if code == 0 and tally(text):
-        return Found(f"{ROUNDS} rounds")
-    found = RACE.search(text)
-    return Found("", code or 1, slept, found[1] or found[2] if found else "", "", text)

@@ -1,0 +1,279 @@
+/* SPDX-License-Identifier: PostgreSQL */
+/*
+ * Data races of a component whose threads are fibers of a host: the doubles of what code calls that -fsanitize=thread has
+ * compiled. Each thread has a vector of clocks, and of each byte it is known who wrote it last, and who has read it since
+ * (FastTrack: Flanagan and Freund, PLDI 2009). What no code of the component's orders is a race, whatever a schedule made of it.
+ * The host says which thread runs, and calls `take` and `give` where it orders threads itself. Assembler is not seen.
+ */
+#ifndef PGQUERN_JUDGE_RACES_H
+#define PGQUERN_JUDGE_RACES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+enum { RACERS = 64, BYTES_SEEN = 1 << 17, SYNCED = 1 << 12, TRIES = 64 };
+
+typedef struct clocks {
+    uint32_t at[RACERS];
+} clocks;
+
+static struct byte_seen {
+    uintptr_t byte; /* 0: none */
+    uint32_t written, writer;
+    uint64_t readers;
+    uint32_t read[RACERS];
+} bytes_seen[BYTES_SEEN];
+static struct {
+    uintptr_t address; /* 0: none */
+    clocks clocks;
+} synced[SYNCED];
+static clocks racers[RACERS];
+static bool fenced[RACERS]; /* has used a fence: all its atomics count as ordered from then on */
+static unsigned racer;
+static bool raced;
+static bool blind; /* a table is full: nothing more is said */
+
+static void join(clocks *to, const clocks *from)
+{
+    for (int i = 0; i < RACERS; i++)
+        if (to->at[i] < from->at[i])
+            to->at[i] = from->at[i];
+}
+
+static clocks *clocks_of(const volatile void *address)
+{
+    size_t at = ((uintptr_t)address * 0x9e3779b97f4a7c15) >> 52;
+
+    for (int i = 0; i < TRIES; i++, at = (at + 1) % SYNCED)
+        if (synced[at].address == 0 || synced[at].address == (uintptr_t)address) {
+            synced[at].address = (uintptr_t)address;
+            return &synced[at].clocks;
+        }
+    blind = true;
+    return &synced[0].clocks;
+}
+
+/* What was given there has happened before what follows; NULL: nothing was. */
+static void take(const volatile void *address)
+{
+    if (address != NULL)
+        join(&racers[racer], clocks_of(address));
+}
+
+static void give(const volatile void *address)
+{
+    if (address != NULL)
+        join(clocks_of(address), &racers[racer]);
+    racers[racer].at[racer]++;
+}
+
+/* All that any thread has done has happened before what follows. */
+static void take_all(void)
+{
+    for (int i = 0; i < RACERS; i++) {
+        join(&racers[racer], &racers[i]);
+        racers[i].at[i]++;
+    }
+}
+
+/* NULL: nobody has reached it, and `add` is false; or the table is full. */
+static struct byte_seen *seen(uintptr_t byte, bool add)
+{
+    size_t at = (byte * 0x9e3779b97f4a7c15) >> 47;
+
+    for (int i = 0; i < TRIES; i++, at = (at + 1) % BYTES_SEEN) {
+        if (bytes_seen[at].byte == byte)
+            return &bytes_seen[at];
+        if (bytes_seen[at].byte == 0 && !add)
+            return NULL;
+        if (bytes_seen[at].byte == 0) {
+            bytes_seen[at].byte = byte;
+            return &bytes_seen[at];
+        }
+    }
+    blind = true;
+    return NULL;
+}
+
+static void reach(const volatile void *address, size_t size, bool writes, bool atomic)
+{
+    const clocks *mine = &racers[racer];
+
+    for (uintptr_t byte = (uintptr_t)address; byte < (uintptr_t)address + size && !blind; byte++) {
+        struct byte_seen *b = seen(byte, !atomic);
+
+        if (b == NULL)
+            continue;
+        raced |= b->written > mine->at[b->writer] && b->writer != racer;
+        for (uint64_t left = writes ? b->readers : 0; left != 0; left &= left - 1)
+            raced |= b->read[__builtin_ctzll(left)] > mine->at[__builtin_ctzll(left)] &&
+                     (unsigned)__builtin_ctzll(left) != racer;
+        if (writes && !atomic) {
+            b->writer = racer;
+            b->written = mine->at[racer];
+            b->readers = 0;
+        } else if (!atomic) {
+            b->readers |= UINT64_C(1) << racer;
+            b->read[racer] = mine->at[racer];
+        }
+    }
+}
+
+/* Memory that was asked for is nobody's yet. */
+static void renew(const void *address, size_t size)
+{
+    for (uintptr_t byte = (uintptr_t)address; address != NULL && byte < (uintptr_t)address + size; byte++) {
+        struct byte_seen *b = seen(byte, false);
+
+        if (b != NULL)
+            b->written = 0, b->readers = 0;
+    }
+}
+
+static void begin_races(void)
+{
+    for (int i = 0; i < RACERS; i++)
+        racers[i].at[i] = 1;
+}
+
+static void order_before(const volatile void *address, int order)
+{
+    if (fenced[racer] || (order != __ATOMIC_RELAXED && order != __ATOMIC_RELEASE))
+        take(address);
+}
+
+static void order_after(const volatile void *address, int order)
+{
+    if (fenced[racer] || (order != __ATOMIC_RELAXED && order != __ATOMIC_ACQUIRE))
+        give(address);
+}
+
+/* ---- what the compiler calls ----------------------------------------------------------------------------------------- */
+
+#define RACES_DOUBLE(result, name, ...)                                                                      \
+    result name(__VA_ARGS__);                                                                                \
+    result name(__VA_ARGS__)
+#define RACES_PLAIN(n)                                                                                       \
+    RACES_DOUBLE(void, __tsan_read##n, void *at)                                                             \
+    {                                                                                                        \
+        reach(at, n, false, false);                                                                          \
+    }                                                                                                        \
+    RACES_DOUBLE(void, __tsan_write##n, void *at)                                                            \
+    {                                                                                                        \
+        reach(at, n, true, false);                                                                           \
+    }                                                                                                        \
+    RACES_DOUBLE(void, __tsan_read_write##n, void *at)                                                       \
+    {                                                                                                        \
+        reach(at, n, true, false);                                                                           \
+    }                                                                                                        \
+    RACES_DOUBLE(void, __tsan_unaligned_read##n, void *at)                                                   \
+    {                                                                                                        \
+        reach(at, n, false, false);                                                                          \
+    }                                                                                                        \
+    RACES_DOUBLE(void, __tsan_unaligned_write##n, void *at)                                                  \
+    {                                                                                                        \
+        reach(at, n, true, false);                                                                           \
+    }                                                                                                        \
+    RACES_DOUBLE(void, __tsan_unaligned_read_write##n, void *at)                                             \
+    {                                                                                                        \
+        reach(at, n, true, false);                                                                           \
+    }
+#define RACES_CHANGE(bits, name, builtin)                                                                    \
+    RACES_DOUBLE(uint##bits##_t, __tsan_atomic##bits##_##name, volatile uint##bits##_t *at,                  \
+                 uint##bits##_t value, int order)                                                            \
+    {                                                                                                        \
+        reach(at, bits / 8, true, true);                                                                     \
+        order_before(at, order);                                                                             \
+        uint##bits##_t was = builtin(at, value, __ATOMIC_SEQ_CST);                                           \
+        order_after(at, order);                                                                              \
+        return was;                                                                                          \
+    }
+#define RACES_ATOMIC(bits)                                                                                   \
+    RACES_DOUBLE(uint##bits##_t, __tsan_atomic##bits##_load, const volatile uint##bits##_t *at, int order)   \
+    {                                                                                                        \
+        reach(at, bits / 8, false, true);                                                                    \
+        order_before(at, order);                                                                             \
+        return __atomic_load_n(at, __ATOMIC_SEQ_CST);                                                        \
+    }                                                                                                        \
+    RACES_DOUBLE(void, __tsan_atomic##bits##_store, volatile uint##bits##_t *at, uint##bits##_t value,       \
+                 int order)                                                                                  \
+    {                                                                                                        \
+        reach(at, bits / 8, true, true);                                                                     \
+        order_after(at, order);                                                                              \
+        __atomic_store_n(at, value, __ATOMIC_SEQ_CST);                                                       \
+    }                                                                                                        \
+    RACES_DOUBLE(uint##bits##_t, __tsan_atomic##bits##_compare_exchange_val, volatile uint##bits##_t *at,    \
+                 uint##bits##_t from, uint##bits##_t to, int order, int failed)                              \
+    {                                                                                                        \
+        (void)failed;                                                                                        \
+        reach(at, bits / 8, true, true);                                                                     \
+        order_before(at, order);                                                                             \
+        if (__atomic_compare_exchange_n(at, &from, to, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST))           \
+            order_after(at, order);                                                                          \
+        return from;                                                                                         \
+    }                                                                                                        \
+    RACES_CHANGE(bits, exchange, __atomic_exchange_n)                                                        \
+    RACES_CHANGE(bits, fetch_add, __atomic_fetch_add)                                                        \
+    RACES_CHANGE(bits, fetch_sub, __atomic_fetch_sub)                                                        \
+    RACES_CHANGE(bits, fetch_and, __atomic_fetch_and)                                                        \
+    RACES_CHANGE(bits, fetch_or, __atomic_fetch_or)                                                          \
+    RACES_CHANGE(bits, fetch_xor, __atomic_fetch_xor)                                                        \
+    RACES_CHANGE(bits, fetch_nand, __atomic_fetch_nand)
+
+/* clang-format off */
+RACES_PLAIN(1) RACES_PLAIN(2) RACES_PLAIN(4) RACES_PLAIN(8) RACES_PLAIN(16)
+RACES_ATOMIC(8) RACES_ATOMIC(16) RACES_ATOMIC(32) RACES_ATOMIC(64)
+    /* clang-format on */
+
+    RACES_DOUBLE(void, __tsan_read_range, void *at, size_t size)
+{
+    reach(at, size, false, false);
+}
+
+RACES_DOUBLE(void, __tsan_write_range, void *at, size_t size)
+{
+    reach(at, size, true, false);
+}
+
+RACES_DOUBLE(void, __tsan_atomic_thread_fence, int order)
+{
+    fenced[racer] = true;
+    __atomic_thread_fence(order);
+}
+
+RACES_DOUBLE(void, __tsan_atomic_signal_fence, int order)
+{
+    (void)order;
+}
+
+RACES_DOUBLE(void *, __tsan_memcpy, void *to, const void *from, size_t size)
+{
+    reach(from, size, false, false);
+    reach(to, size, true, false);
+    return memcpy(to, from, size);
+}
+
+RACES_DOUBLE(void *, __tsan_memmove, void *to, const void *from, size_t size)
+{
+    reach(from, size, false, false);
+    reach(to, size, true, false);
+    return memmove(to, from, size);
+}
+
+RACES_DOUBLE(void *, __tsan_memset, void *to, int value, size_t size)
+{
+    reach(to, size, true, false);
+    return memset(to, value, size);
+}
+
+RACES_DOUBLE(void, __tsan_func_entry, void *caller)
+{
+    (void)caller;
+}
+
+RACES_DOUBLE(void, __tsan_func_exit, void) {}
+RACES_DOUBLE(void, __tsan_init, void) {}
+
+#endif
