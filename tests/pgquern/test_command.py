@@ -382,18 +382,18 @@ def test_a_candidate_that_is_missing_is_told_before_anything_is_compiled(monkeyp
 
 
 def test_a_trial_makes_of_the_proofs_only_what_it_asks(tmp_path: Path) -> None:
-    """All together take ten minutes the first time. A patch is of the stems whose files it changes."""
+    """None without FULL: all together take ten minutes. A patch is of the stems whose files it changes."""
     extracted = {path.stem for path in TOP.glob("proofs/oracle/*.ml")}
     for path in TOP.glob("tests/*/judge.toml"):
         stem = path.parent.name
         patch = tmp_path / "it's.patch"
         patch.write_text(f"--- a/csrc/{stem}/x.c\n+++ b/csrc/{stem}/x.c\n")
         for words in (f"KIND={next(iter(tomllib.loads(path.read_text())['kinds']))}", f"PATCH={patch}"):
-            said = subprocess.run(
-                ["make", "-n", "judge-ready", words], cwd=TOP, capture_output=True, text=True, check=True
-            )
-            asked = re.findall(r"ORACLES=build/oracle/(\w+)", said.stdout)
-            assert asked == [stem] * (stem in extracted)
+            for full in ("", "1"):
+                command = ["make", "-n", "judge-ready", words, f"FULL={full}"]
+                said = subprocess.run(command, cwd=TOP, capture_output=True, text=True, check=True)
+                asked = re.findall(r"ORACLES=build/oracle/(\w+)", said.stdout)
+                assert asked == [stem] * (full == "1" and stem in extracted)
     said = subprocess.run(
         ["make", "-n", "judge-ready", "KIND=it's none"], cwd=TOP, capture_output=True, text=True, check=True
     )

@@ -90,7 +90,7 @@ def test_all_variants_are_there_and_run(installed: Path, tmp_path: Path) -> None
     where, rows = json.loads(run("-c", use, cwd=tmp_path, path=str(installed)))
     assert Path(where) == installed / "pgquern/__init__.py"
     assert [tuple(row) for row in rows] == pgquern.all_variants()
-    tests = ("tests/test_binding.py", "tests/compaction/test_kernels.py")
+    tests = (ROOT / "tests/test_binding.py", min(ROOT.glob("tests/*/test_kernels.py")))
     options = ("-q", "-p", "no:cacheprovider", "-o", f"pythonpath={ROOT} {installed}")
     report = run("-m", "pytest", *options, *tests, cwd=ROOT)
     assert " passed" in report.splitlines()[-1]
