@@ -642,6 +642,7 @@ def test_a_hold_lives_as_long_as_c_has_it(ask: Any) -> None:
     del held
     gc.collect()
     assert seen() is None
+    lock.close()
 
 
 @every
