@@ -174,7 +174,8 @@ static bool successor_is_wrong(const uint8_t *page, const bounds *b, uint32_t i,
     if ((c->is_pointed_to[next] & 1) != 0)
         return true;
     c->is_pointed_to[next] |= 1;
-    return (redirect || is_hot_updated(mask2, mask)) != then_heap_only;
+    /* The bit alone: hint bits may say meanwhile that the update was aborted. */
+    return (redirect || (mask2 & HOT_UPDATED) != 0) != then_heap_only;
 }
 
 static bool page_is_suspect(const uint8_t *page, uint32_t block, const pgq_compaction_tuple_bounds *ids)

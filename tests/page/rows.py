@@ -10,7 +10,7 @@ BLCKSZ = 8192
 NEXT, FROZEN, OLDEST = 5000, 900, 800
 NEXT_MULTI, MIN_MULTI = 70, 10
 NATTS = 5
-COMMITTED, XMAX_INVALID, UPDATED, FROZEN_BITS = 0x100, 0x800, 0x2000, 0x300
+COMMITTED, XMIN_INVALID, XMAX_INVALID, UPDATED, FROZEN_BITS = 0x100, 0x200, 0x800, 0x2000, 0x300
 XMAX_COMMITTED, IS_MULTI, LOCK_ONLY, HASNULL = 0x400, 0x1000, 0x80, 1
 HOT_UPDATED, HEAP_ONLY = 0x4000, 0x8000
 
@@ -57,12 +57,12 @@ class Rows:
 
 
 def sound(rng: Random, block: int) -> Rows:
-    """Plain, frozen, deleted, locked and HOT-updated rows, redirects, dead and unused line pointers."""
+    """Plain, frozen, deleted, locked, HOT-updated rows, aborted updates, redirects, dead and unused line pointers."""
     rows = Rows(bytearray(BLCKSZ), block)
     while rows.upper - (24 + 4 * rows.n) > 400:
         xmin, xmax, size = rng.randrange(FROZEN, NEXT), rng.randrange(FROZEN, NEXT), rng.randrange(60)
         null = HASNULL * rng.randrange(2)
-        kind = rng.randrange(9)
+        kind = rng.randrange(10)
         if kind < 3:
             rows.tuple(xmin, 0, 0, COMMITTED | XMAX_INVALID | null, None, size)
         elif kind == 3:
@@ -77,6 +77,9 @@ def sound(rng: Random, block: int) -> Rows:
         elif kind == 7:
             rows.line(rows.n + 2, 2)
             rows.tuple(xmin, 0, HEAP_ONLY, COMMITTED | XMAX_INVALID | UPDATED, None, size)
+        elif kind == 8:
+            rows.tuple(xmin, xmax, HOT_UPDATED, COMMITTED | XMAX_INVALID, (block, rows.n + 2), size)
+            rows.tuple(xmax, 0, HEAP_ONLY, XMIN_INVALID | XMAX_INVALID | UPDATED, None, size)
         else:
             rows.line(0, rng.choice([0, 3]))
     struct.pack_into("<5H", rows.page, 10, 0, 24 + 4 * rows.n, rows.upper, BLCKSZ, BLCKSZ | 4)

@@ -41,6 +41,8 @@ SETUP = (
     "VACUUM t",
     "UPDATE t SET a = a + 1 WHERE id % 4 = 0",
     "DELETE FROM t WHERE id % 13 = 0",
+    "BEGIN; UPDATE t SET a = a + 1 WHERE id % 17 = 0; ROLLBACK",
+    "SELECT count(*) FROM t WHERE a > 1",
     "CHECKPOINT",
 )
 

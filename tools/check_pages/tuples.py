@@ -234,9 +234,11 @@ def _chains(
         predecessor[after] = number
         if redirect:
             continue
-        if not one.hot_updated and then.heap_only:
+        # Not hot_updated: hint bits may say meanwhile that the update was aborted.
+        hot = one.infomask2 & HOT_UPDATED
+        if not hot and then.heap_only:
             yield number, f"its update was not HOT, but made the heap-only tuple {after}"
-        if one.hot_updated and not then.heap_only:
+        if hot and not then.heap_only:
             yield number, f"its update was HOT, but made tuple {after}, which is not heap-only"
     for number, one in tuples.items():
         committed = one.infomask & XMIN_COMMITTED or (not one.xmin_invalid and bounds.status(one.xmin) == COMMITTED)
