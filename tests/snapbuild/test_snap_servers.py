@@ -57,3 +57,18 @@ def test_the_finding_is_told_from_its_files(build: Build, tmp_path: Path) -> Non
     for answer in lost:
         assert answer["invisible"] == [seen.far.younger]
         assert answer["fields"]["xmax"] == seen.far.older + 1
+
+
+@per_build
+def test_which_slot_keeps_the_files(build: Build) -> None:
+    """As pg_replication_slots has it, after a checkpoint of the stopped server."""
+    with Server(build, settings=SETTINGS) as server:
+        run_workload(server, rounds=6, sessions=6, seed=4)
+        decode(server)
+        server.execute("SELECT pg_create_logical_replication_slot('younger', 'pgoutput')")
+        server.execute("CHECKPOINT")
+        query = "SELECT slot_name, restart_lsn::text FROM pg_replication_slots ORDER BY restart_lsn"
+        (older, at), *_ = server.execute(query)
+        text = said(server.data / "pg_logical" / "snapshots")[1]
+        assert f"KEPT by slot {older} " in text, text
+        assert f"from its restart_lsn {at} on" in text

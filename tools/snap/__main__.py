@@ -3,7 +3,8 @@
 
     python -m tools.snap.__main__ [--xmin XID] [--json] PATH
 
-PATH is a file of pg_logical/snapshots, or that folder. Files are only read. The exit status is 0 if all are sound and
+PATH is a file of pg_logical/snapshots, or that folder: then it says first how many there are, which slot keeps them,
+and what would let them go, by the files of pg_replslot. Files are only read. The exit status is 0 if all are sound and
 no xmax is stale, 1 if not, 2 if nothing could be read. A folder's file that cannot be read counts as not sound, and the
 others are read. What a stale xmax does: tests/findings/stale_xmax.
 """
@@ -25,10 +26,13 @@ from ref.xid import XID
 from tools.common.answer import json_option, print_json
 from tools.common.relation_file import ClusterError, major_of, os_words
 from tools.snap.file import FLAGS, LAYOUTS, LSNS, PREFIX, NoSnapError, Snap, decode, lsn, lsn_of, prefix
+from tools.snap.slots import summary
 
 FAR = 2**30
 """An xmax that lies so far from xmin is stale: half of the way to the point where it does harm."""
 SHOWN = 8
+LISTED = 20
+"""Files of a folder that are shown though they are sound."""
 MOST = 2**30
 """Bytes of a file: a server can allocate no more than that for its XIDs."""
 LOST = (
@@ -300,7 +304,12 @@ def main(xmin: int | None, as_json: bool, path: str) -> None:
         console = Console(soft_wrap=True, highlight=False, markup=False)
         if len(answers) > 1:
             console.print(f"{len(answers):,} files, {sum(not answer.good for answer in answers):,} with a fault")
-        for answer in answers:
+            for line in summary([answer.path for answer in answers]):
+                console.print(line)
+        hidden = [answer for answer in answers[LISTED:] if answer.good]
+        if hidden:
+            console.print(f"{len(hidden):,} sound files are not shown; --json has all")
+        for answer in (answer for i, answer in enumerate(answers) if i < LISTED or not answer.good):
             for line in lines(answer, xmin) if len(answers) == 1 else short(answer):
                 console.print(line)
     sys.exit(0 if all(answer.good for answer in answers) else 1)
