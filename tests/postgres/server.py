@@ -275,7 +275,10 @@ class Server:
                 self._postmaster = None
                 raise ServerError(f"PostgreSQL {self.build.label} did not start; its log ends:\n{self.log_tail()}")
             # The eighth line holds the postmaster's state: "ready", or "standby" when that takes no connections yet.
-            lines = pidfile.read_text().splitlines() if pidfile.exists() else []
+            # One that gives up removes it.
+            lines = list[str]()
+            with suppress(FileNotFoundError):
+                lines = pidfile.read_text().splitlines()
             if len(lines) >= 8 and lines[7].strip() == "ready":
                 return time.monotonic() - began
             if time.monotonic() - began > wait_seconds:
