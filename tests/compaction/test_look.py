@@ -18,8 +18,8 @@ from ref.compaction import VERSIONS, page_repair_fragmentation
 from tests.page.build import page_of
 from tests.page.cluster import cluster
 from tests.page.shapes import random_shape
+from tools.common.heap_tuple import XMIN_INVALID
 from tools.look import __main__ as look
-from tools.look import hinted
 from tools.look.__main__ import main
 
 TOP = Path(__file__).parents[2]
@@ -199,7 +199,7 @@ def test_holes_are_new_pages_and_are_not_read(tmp_path: Path) -> None:
 
 def test_line_pointers_are_counted_by_their_kind(tmp_path: Path) -> None:
     """Of a dead tuple, the bytes that a prune sets free, with the padding; without storage it is no tuple."""
-    dead = struct.pack("<IIIHHHHHB5x", 10, 11, 0, 0, 0, 1, 0, hinted.XMIN_INVALID, 24)
+    dead = struct.pack("<IIIHHHHHB5x", 10, 11, 0, 0, 0, 1, 0, XMIN_INVALID, 24)
     lps = [heap.LinePointer(SIZE - 32, heap.LP_NORMAL, 28), heap.LinePointer(0, heap.LP_NORMAL, 0),
            heap.LinePointer(0, heap.LP_DEAD, 0), heap.LinePointer(1, heap.LP_REDIRECT, 0), heap.UNUSED]  # fmt: skip
     looked = look.read(write(tmp_path, [heap.build(lps, {1: dead})]), 18)
@@ -211,7 +211,7 @@ def test_line_pointers_are_counted_by_their_kind(tmp_path: Path) -> None:
 
 
 def test_a_page_that_gains_only_by_a_prune_is_among_the_worst(tmp_path: Path) -> None:
-    tuples = [struct.pack("<IIIHHHHHB5x", 10, 0, 0, 0, 0, 1, 0, bits, 24) for bits in (0, hinted.XMIN_INVALID)]
+    tuples = [struct.pack("<IIIHHHHHB5x", 10, 0, 0, 0, 0, 1, 0, bits, 24) for bits in (0, XMIN_INVALID)]
     lps = [heap.LinePointer(SIZE - 32, heap.LP_NORMAL, 28)]
     looked = look.read(write(tmp_path, [heap.build(lps, {1: one}) for one in tuples]), 18)
     assert (looked.gain.tolist(), looked.worst()) == ([0, 0], [1])

@@ -7,11 +7,12 @@ import numpy as np
 import pytest
 
 from ref import page as heap
+from tools.common import heap_tuple
 from tools.look import hinted
 
 NORMAL, REDIRECT, DEAD, UNUSED = heap.LP_NORMAL, heap.LP_REDIRECT, heap.LP_DEAD, heap.LP_UNUSED
-COMMITTED, ABORTED = hinted.XMIN_COMMITTED, hinted.XMIN_INVALID
-DELETED = COMMITTED | hinted.XMAX_COMMITTED
+COMMITTED, ABORTED = heap_tuple.XMIN_COMMITTED, heap_tuple.XMIN_INVALID
+DELETED = COMMITTED | heap_tuple.XMAX_COMMITTED
 
 
 def page(*tuples: tuple[int, int, int, int, int]) -> bytes:
@@ -36,12 +37,12 @@ def flags(*tuples: tuple[int, int, int, int, int]) -> list[int]:
         (ABORTED, True),
         (COMMITTED | ABORTED, False),  # frozen
         (DELETED, True),
-        (DELETED | hinted.XMAX_INVALID, False),
-        (DELETED | hinted.LOCK_ONLY, False),
-        (DELETED | hinted.XMAX_IS_MULTI, False),
-        (DELETED | hinted.EXCL_LOCK, False),  # SELECT FOR UPDATE before 9.3
-        (DELETED | hinted.EXCL_LOCK | hinted.KEYSHR_LOCK, True),
-        (ABORTED | hinted.EXCL_LOCK, True),
+        (DELETED | heap_tuple.XMAX_INVALID, False),
+        (DELETED | heap_tuple.XMAX_LOCK_ONLY, False),
+        (DELETED | heap_tuple.XMAX_IS_MULTI, False),
+        (DELETED | heap_tuple.XMAX_EXCL_LOCK, False),  # SELECT FOR UPDATE before 9.3
+        (DELETED | heap_tuple.XMAX_EXCL_LOCK | heap_tuple.XMAX_KEYSHR_LOCK, True),
+        (ABORTED | heap_tuple.XMAX_EXCL_LOCK, True),
     ],
 )
 def test_dead_by_hint_bits(infomask: int, dead: bool) -> None:
@@ -54,31 +55,31 @@ def test_dead_by_hint_bits(infomask: int, dead: bool) -> None:
 
 def test_a_chain_of_updates() -> None:
     """The root leads to the first that is left; if none is left, it is dead."""
-    root = (10, 11, 2, hinted.HOT_UPDATED, DELETED)
-    middle = (11, 12, 3, hinted.HOT_UPDATED | hinted.HEAP_ONLY, DELETED)
-    last = (12, 0, 3, hinted.HEAP_ONLY, COMMITTED)
+    root = (10, 11, 2, heap_tuple.HOT_UPDATED, DELETED)
+    middle = (11, 12, 3, heap_tuple.HOT_UPDATED | heap_tuple.ONLY_TUPLE, DELETED)
+    last = (12, 0, 3, heap_tuple.ONLY_TUPLE, COMMITTED)
     assert flags(root, middle, last) == [REDIRECT, UNUSED, NORMAL]
     assert heap.line_pointers(hinted.pruned(page(root, middle, last)))[0].lp_off == 3
-    assert flags(root, middle, (12, 13, 3, hinted.HEAP_ONLY, DELETED)) == [DEAD, UNUSED, UNUSED]
+    assert flags(root, middle, (12, 13, 3, heap_tuple.ONLY_TUPLE, DELETED)) == [DEAD, UNUSED, UNUSED]
 
 
 def test_a_chain_ends_where_the_next_tuple_is_of_another_transaction() -> None:
-    root = (10, 11, 2, hinted.HOT_UPDATED, DELETED)
-    assert flags(root, (99, 0, 2, hinted.HEAP_ONLY, COMMITTED)) == [DEAD, NORMAL]
+    root = (10, 11, 2, heap_tuple.HOT_UPDATED, DELETED)
+    assert flags(root, (99, 0, 2, heap_tuple.ONLY_TUPLE, COMMITTED)) == [DEAD, NORMAL]
 
 
 def test_an_update_that_was_rolled_back() -> None:
-    root = (10, 11, 2, hinted.HOT_UPDATED, COMMITTED | hinted.XMAX_INVALID)
-    assert flags(root, (11, 0, 2, hinted.HEAP_ONLY, ABORTED)) == [NORMAL, UNUSED]
+    root = (10, 11, 2, heap_tuple.HOT_UPDATED, COMMITTED | heap_tuple.XMAX_INVALID)
+    assert flags(root, (11, 0, 2, heap_tuple.ONLY_TUPLE, ABORTED)) == [NORMAL, UNUSED]
 
 
 def test_a_chain_that_leads_back_ends() -> None:
     """A damaged one."""
-    on = hinted.HOT_UPDATED | hinted.HEAP_ONLY
-    root = (10, 11, 2, hinted.HOT_UPDATED, DELETED)
+    on = heap_tuple.HOT_UPDATED | heap_tuple.ONLY_TUPLE
+    root = (10, 11, 2, heap_tuple.HOT_UPDATED, DELETED)
     assert flags(root, (11, 12, 3, on, COMMITTED), (12, 11, 2, on, DELETED)) == [DEAD, UNUSED, UNUSED]
 
 
 def test_a_chain_ends_where_the_next_tuple_is_not_heap_only() -> None:
-    root = (10, 11, 2, hinted.HOT_UPDATED, DELETED)
+    root = (10, 11, 2, heap_tuple.HOT_UPDATED, DELETED)
     assert flags(root, (11, 0, 2, 0, COMMITTED)) == [DEAD, NORMAL]

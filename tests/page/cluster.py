@@ -26,7 +26,7 @@ def cluster(
     if ids:
         fixed = bytearray(control)
         struct.pack_into("<I", fixed, 16, int(ids.shut_down))
-        struct.pack_into("<Q", fixed, 32, ids.checkpoint)
+        struct.pack_into("<QQ", fixed, 32, ids.checkpoint, ids.redo)
         struct.pack_into("<Q6I", fixed, 64, ids.next_xid, 0, ids.next_multi, 0, ids.oldest_xid, 0, ids.oldest_multi)
         control = bytes(fixed)
     (top / "global").mkdir(exist_ok=True)

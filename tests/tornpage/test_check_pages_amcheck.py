@@ -18,7 +18,8 @@ from pgquern.tornpage import checksums
 
 from tests.postgres.server import EMBEDDED, Server
 from tools.check_pages.relation import rows_of
-from tools.check_pages.tuples import faults, line_pointers, tuple_at
+from tools.check_pages.tuples import faults
+from tools.common.heap_tuple import line_pointers, tuple_at
 from tools.common.relation_file import cluster_of
 
 pytestmark = pytest.mark.servers

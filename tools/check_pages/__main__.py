@@ -112,8 +112,8 @@ def main(block_size: int | None, no_checksums: bool, as_json: bool, file: str) -
         raise CannotCheck(f"{block_size} is no size of a block: 1024, 2048, 4096, 8192, 16384 or 32768")
     # What looks like markup is in a file's name.
     console = Console(soft_wrap=True, highlight=False, markup=False)
-    if Path(file).is_dir() and folder.files(Path(file)):
-        sys.exit(folder.check(Path(file), console, as_json=as_json))
+    if Path(file).is_dir() and any(found := folder.files(Path(file))):
+        sys.exit(folder.check(Path(file), *found, console, as_json=as_json))
     relation = read(Path(file), block_size, checksums=not no_checksums)
     if not as_json:
         show(relation, console)

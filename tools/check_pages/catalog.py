@@ -2,27 +2,38 @@
 """What a cluster's files say of a relation file: its table, and the oldest ids that its rows may have. 12 to 18.
 
 Upstream: src/include/catalog/pg_class.h (the fixed fields), src/backend/utils/cache/relmapper.c (RelMapFile),
-src/include/access/htup_details.h. No server runs: the files are read as they are on the disk. A server that does run
-may have newer rows in its memory; their relfrozenxid is the same or newer, so nothing is taken for damage by that.
+src/include/access/htup_details.h. The files are read as they are on the disk. Of a cluster that was not shut down the
+table's pages may be older than its row in pg_class: what a vacuum froze may not be written yet, though its relfrozenxid
+is. `Row.lsn` tells: what was logged before the last checkpoint began is written. And they may be newer: pg_class may
+lack columns.
 """
 
 import re
 import struct
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 
+from ref.page import BLCKSZ, LP_NORMAL, Header
 from ref.xid import XID
+from tools.common.heap_tuple import (
+    XMAX_COMMITTED,
+    XMAX_INVALID,
+    XMAX_IS_MULTI,
+    XMAX_LOCK_ONLY,
+    XMIN_COMMITTED,
+    XMIN_INVALID,
+    Tuple,
+    line_pointers,
+    tuple_at,
+)
 from tools.common.relation_file import Cluster
 
-BLCKSZ = 8192
 MAP_MAGIC = 0x592717
 PG_CLASS, PG_NAMESPACE = 1259, 2615
 HEAP_AM = 2
 BTREE_AM, HASH_AM, GIST_AM, GIN_AM, BRIN_AM, SPGIST_AM = 403, 405, 783, 2742, 3580, 4000
-XMIN_COMMITTED, XMIN_INVALID, XMAX_COMMITTED, XMAX_INVALID, XMAX_IS_MULTI = 0x100, 0x200, 0x400, 0x800, 0x1000
-XMAX_LOCK_ONLY = 0x80
 IN_PROGRESS, COMMITTED, ABORTED = 0, 1, 2
 XIDS_A_SEGMENT = 32 * BLCKSZ * 4
 
@@ -41,6 +52,8 @@ class Row:
     relminmxid: int
     filenode: int
     toast: int
+    lsn: int = 0
+    """Of the page that it lies on."""
 
 
 class Xact:
@@ -67,23 +80,35 @@ def _bytes(path: Path) -> bytes:
         return b""
 
 
-def _rows(path: Path, xact: Xact) -> Iterator[bytes]:
-    """The data of each row of a catalog that was inserted, and that nobody has deleted for good."""
+def _rows(path: Path, xact: Xact) -> Iterator[tuple[bytes, int]]:
+    """The data of each row of a catalog that was inserted, and that nobody has deleted for good; its page's LSN."""
     content = _bytes(path)
     for at in range(0, len(content) // BLCKSZ * BLCKSZ, BLCKSZ):
         page = content[at : at + BLCKSZ]
-        lower = min(int.from_bytes(page[12:14], "little"), BLCKSZ)
-        for word in struct.unpack_from(f"<{max(lower - 24, 0) // 4}I", page, 24):
-            off, flags, length = word & 0x7FFF, word >> 15 & 3, word >> 17
-            if flags != 1 or length < 24 or off + length > BLCKSZ:
-                continue
-            xmin, xmax = struct.unpack_from("<II", page, off)
-            infomask, hoff = struct.unpack_from("<HB", page, off + 20)
-            born = infomask & XMIN_COMMITTED or (not infomask & XMIN_INVALID and xact.status(xmin) in (COMMITTED, None))
-            alive = infomask & (XMAX_INVALID | XMAX_LOCK_ONLY | XMAX_IS_MULTI) or not xmax
-            alive = alive or (not infomask & XMAX_COMMITTED and xact.status(xmax) != COMMITTED)
-            if born and alive:
-                yield page[off + hoff : off + length]
+        for off, flags, length in line_pointers(page):
+            if flags == LP_NORMAL and length >= 24 and off + length <= BLCKSZ:
+                one = tuple_at(page, off, length)
+                if _is_born(one, xact) and _is_alive(one, xact):
+                    yield page[off + one.hoff : off + length], Header.parse(page).pd_lsn
+
+
+def _is_born(one: Tuple, xact: Xact) -> bool:
+    committed = not one.infomask & XMIN_INVALID and xact.status(one.xmin) in (COMMITTED, None)
+    return bool(one.infomask & XMIN_COMMITTED) or committed
+
+
+def _is_alive(one: Tuple, xact: Xact) -> bool:
+    if one.infomask & (XMAX_INVALID | XMAX_LOCK_ONLY | XMAX_IS_MULTI) or not one.xmax:
+        return True
+    return not one.infomask & XMAX_COMMITTED and xact.status(one.xmax) != COMMITTED
+
+
+def _either(one: Row, other: Row) -> Row:
+    """Of two versions of which neither is known to be dead, what allows more."""
+    first = min(one, other, key=lambda row: XID.difference(row.relfrozenxid, one.relfrozenxid))
+    multi = min(one, other, key=lambda row: XID.difference(row.relminmxid, one.relminmxid))
+    natts, lsn = max(one.natts, other.natts), max(one.lsn, other.lsn)
+    return replace(first, relminmxid=multi.relminmxid, natts=natts, lsn=lsn)
 
 
 def _mapped(path: Path) -> dict[int, int]:
@@ -96,7 +121,7 @@ def _mapped(path: Path) -> dict[int, int]:
     return dict(zip(pairs[::2], pairs[1::2], strict=True))
 
 
-def _row(data: bytes, major: int, mapped: dict[int, int]) -> Row | None:
+def _row(data: bytes, lsn: int, major: int, mapped: dict[int, int]) -> Row | None:
     more = 4 if major >= 18 else 0  # relallfrozen
     if len(data) < 140 + more:
         return None
@@ -107,7 +132,7 @@ def _row(data: bytes, major: int, mapped: dict[int, int]) -> Row | None:
     relfrozenxid, relminmxid = struct.unpack_from("<II", data, 132 + more)
     text = name.rstrip(b"\0").decode(errors="replace")
     of = (filenode or mapped.get(oid, 0), toast)
-    return Row(oid, text, namespace, am, kind.decode(errors="replace"), natts, relfrozenxid, relminmxid, *of)
+    return Row(oid, text, namespace, am, kind.decode(errors="replace"), natts, relfrozenxid, relminmxid, *of, lsn)
 
 
 class Catalog:
@@ -117,15 +142,13 @@ class Catalog:
         xact, local = Xact(cluster.path), _mapped(folder / "pg_filenode.map")
         mapped = local | _mapped(cluster.path / "global" / "pg_filenode.map")
         self.files = dict[int, Row]()
-        for data in _rows(folder / str(local.get(PG_CLASS, 0)), xact) if major >= 12 else ():
-            row = _row(data, major, mapped)
+        for data, lsn in _rows(folder / str(local.get(PG_CLASS, 0)), xact) if major >= 12 else ():
+            row = _row(data, lsn, major, mapped)
             if row and row.filenode and row.kind in "rtmiSIp":
                 other = self.files.get(row.filenode)
-                # Of two versions of which neither is known to be dead, the one that allows more.
-                if not other or XID.precedes(row.relfrozenxid, other.relfrozenxid):
-                    self.files[row.filenode] = row
+                self.files[row.filenode] = _either(row, other) if other else row
         spaces = next((row.filenode for row in self.files.values() if row.oid == PG_NAMESPACE), 0)
-        pairs = (struct.unpack_from("<I64s", data) for data in _rows(folder / str(spaces), xact) if len(data) >= 68)
+        pairs = (struct.unpack_from("<I64s", data) for data, _ in _rows(folder / str(spaces), xact) if len(data) >= 68)
         self.namespaces = {oid: name.rstrip(b"\0").decode(errors="replace") for oid, name in pairs}
         self.owners = {row.toast: row for row in self.files.values() if row.toast}
 

@@ -5,6 +5,7 @@ import os
 import re
 from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -15,19 +16,27 @@ from tools.check_pages.relation import CannotCheck, Verdict, read
 from tools.check_pages.report import advised, counted, counts_of, summary
 from tools.common import progress
 from tools.common.answer import print_json
+from tools.common.relation_file import os_words, start_of
 
 LISTED = 50
 RELATION = re.compile(r"(t\d+_)?\d+(_(fsm|vm|init))?(\.\d+)?")
 
 
-def files(top: Path) -> list[Path]:
-    """Relation files below a data directory, a tablespace's folder or a database's; the largest first."""
-    found = dict[Path, int]()
-    for folder, _, names in os.walk(top, followlinks=True):
-        path = Path(folder)
-        if "base" in path.parts or "global" in path.parts or any(re.match(r"PG_\d+", part) for part in path.parts):
-            found |= {path / name: os.path.getsize(path / name) for name in names if RELATION.fullmatch(name)}
-    return sorted(found, key=lambda path: (-found[path], path))
+def below(folder: Path, names: list[str]) -> list[str]:
+    """The folders below one of a cluster that may hold relations: a table space may have those of other versions."""
+    if (folder / "global" / "pg_control").exists():
+        return [name for name in names if name in ("base", "global", "pg_tblspc")]
+    if folder.parent.name == "pg_tblspc" and (version := start_of(folder.parents[1] / "PG_VERSION", 64)):
+        return [name for name in names if name.startswith(f"PG_{version.decode(errors='replace').strip()}_")]
+    return [name for name in names if name != "lost+found"]
+
+
+def holds_relations(folder: Path) -> bool:
+    """Whether it is global, or a database's."""
+    if folder.name == "global":
+        return (folder / "pg_filenode.map").exists() or (folder / "pg_control").exists()
+    is_above = folder.parent.name == "base" or re.match(r"PG_\d+", folder.parent.name) is not None
+    return folder.name.isdigit() and is_above
 
 
 @dataclass(frozen=True)
@@ -45,13 +54,38 @@ class Checked:
     advice: tuple[str, ...] = ()
 
 
+def files(top: Path) -> tuple[list[Path], list[Checked]]:
+    """Relation files below a data directory, a tablespace or a database's folder, the largest first; what is unread."""
+    found, unread, seen = dict[Path, int](), list[Checked](), set[str]()
+
+    def refused(error: OSError) -> None:
+        path = Path(error.filename)
+        unread.append(Checked(path, error=f"{path}: {os_words(path, error)}"))
+
+    for folder, folders, names in os.walk(os.path.abspath(top), onerror=refused, followlinks=True):
+        path, real = Path(folder), os.path.realpath(folder)
+        folders[:] = [] if real in seen else below(path, folders)
+        if path.name == "pg_tblspc":
+            unread += [
+                Checked(path / name, error=f"{path / name}: the tablespace's folder is not there") for name in names
+            ]
+        if real in seen or not holds_relations(path):
+            continue
+        seen.add(real)
+        for name in filter(RELATION.fullmatch, names):
+            # A running server may have deleted it meanwhile.
+            with suppress(FileNotFoundError):
+                found[path / name] = os.stat(path / name, follow_symlinks=os.path.exists(path / name)).st_size
+    return sorted(found, key=lambda path: (-found[path], path)), unread
+
+
 def checked(path: Path) -> Checked:
     """One file, in a process of its own."""
     try:
         relation = read(path, None)
     except CannotCheck as error:
         # A running server may have deleted it meanwhile.
-        return Checked(path, error=str(error) if path.exists() else "")
+        return Checked(path, error=str(error) if os.path.lexists(path) else "")
     wrong = None if relation.sound else summary(relation)
     advice = () if relation.sound else tuple(advised(relation))
     return Checked(path, relation.rows.table, counts_of(relation.verdicts), wrong=wrong, advice=advice)
@@ -65,9 +99,9 @@ def _all(paths: list[Path], console: Console) -> Iterator[Checked]:
             yield one
 
 
-def check(top: Path, console: Console, *, as_json: bool) -> int:
-    """Print the verdict, then what is wrong with which table. Returns the exit status."""
-    results = list(_all(files(top), progress.console(stderr=True)))
+def check(top: Path, paths: list[Path], unread: list[Checked], console: Console, *, as_json: bool) -> int:
+    """Print the verdict, then what is wrong with which table. Returns the exit status. paths, unread: of `files`."""
+    results = [*_all(paths, progress.console(stderr=True)), *unread]
     wrong, errors = [one for one in results if one.wrong], [one for one in results if one.error]
     counts = {verdict: sum(one.counts.get(verdict, 0) for one in results) for verdict in Verdict}
     pages = sum(counts.values())
@@ -85,7 +119,11 @@ def check(top: Path, console: Console, *, as_json: bool) -> int:
             }
         )
         return status
-    verdict = f"{len(wrong):,} of {len(results):,} files are damaged" if wrong else f"{len(results):,} files are sound"
+    verdict = (
+        f"{len(wrong):,} of {len(results):,} files are damaged"
+        if wrong
+        else f"{len(results) - len(errors):,} files are sound"
+    )
     verdict += f", {len(errors):,} could not be checked" if errors else ""
     console.print(f"{top}: {verdict}; {pages:,} pages: {counted(counts)}")
     for one in wrong[:LISTED]:

@@ -18,7 +18,8 @@ from pgquern.tornpage import verdicts as check_all
 from ref.page import LP_NORMAL
 from tools.check_pages import index_pages
 from tools.check_pages.catalog import HEAP_AM, Xact, catalog_of
-from tools.check_pages.tuples import Bounds, faults, line_pointers, tuple_at
+from tools.check_pages.tuples import Bounds, faults
+from tools.common.heap_tuple import line_pointers, tuple_at
 from tools.common.options import option
 from tools.common.relation_file import (
     BLOCKS,
@@ -157,7 +158,9 @@ def rows_of(path: Path, cluster: Cluster | None) -> Rows:
     found = catalog_of(path, cluster, int(major)) if major.isdigit() else None
     if not found or not (row := found[1]):
         return Rows(bounds=Bounds(cluster.ids, status=status))
-    return Rows(found[0].name(row), row.am, Bounds(cluster.ids, row.relfrozenxid, row.relminmxid, row.natts, status))
+    ids = cluster.ids
+    oldest = (row.relfrozenxid, row.relminmxid) if ids.shut_down or row.lsn <= ids.redo else (0, 0)
+    return Rows(found[0].name(row), row.am, Bounds(ids, *oldest, row.natts * ids.shut_down, status))
 
 
 def kind_of(path: Path, head: bytes, block_size: int, am: int) -> str:
@@ -273,7 +276,7 @@ def said_of(page: bytes, block: int, relation: Relation) -> list[str]:
         array = np.frombuffer(page, np.uint8).reshape(1, -1)
         refused = why_refused(array).get(0, "")
         others += [refused] * (refused not in header)
-        if not relation.checksums and (other := block_of_rows(page)) not in (None, block):
+        if not relation.checksums and (other := block_of_rows(page, least=2)) not in (None, block):
             others.append(f"its rows say that they are of block {other}")
         others += [f"line pointer {number}: {words}" for number, words in faults(page, block, relation.rows.bounds)]
     elif relation.kind:
@@ -285,14 +288,20 @@ def _lsn(lsn: int) -> str:
     return f"{lsn >> 32:X}/{lsn & 0xFFFFFFFF:X}"
 
 
-def block_of_rows(page: bytes) -> int | None:
-    """Which block the rows that were never updated point to, their own; None if they do not agree."""
-    seen = Counter[int]()
+def block_of_rows(page: bytes, least: int = 0) -> int | None:
+    """Which block the rows without xmax point to, their own; None if they do not agree, or fewer than 2 do.
+
+    least: so many of them must not be frozen. Freezing takes the xmax of an update that was aborted away, and leaves
+    t_ctid as it is: it points to where the new row was.
+    """
+    seen, frozen = Counter[int](), 0
     for number, (off, flags, length) in enumerate(line_pointers(page), 1):
         if flags == LP_NORMAL and length >= 24 and off + length <= len(page):
             one = tuple_at(page, off, length)
-            seen.update([one.block] * (not one.xmax and one.offset == number))
-    return next(iter(seen)) if len(seen) == 1 and seen.total() > 1 else None
+            if not one.xmax and one.offset == number:
+                seen[one.block] += 1
+                frozen += one.xmin_frozen
+    return next(iter(seen)) if len(seen) == 1 and seen.total() > max(1, frozen + least - 1) else None
 
 
 def right_block(page: bytes, relation: Relation) -> int | None:

@@ -20,8 +20,16 @@ DAMAGED_ROWS = (
     "A server takes a page whose rows are damaged as it is, so zero_damaged_pages does not help: a query gives wrong"
     " rows or none, VACUUM fails, and the server may crash. Keep a copy of the file. Restore the table from a backup,"
     " or copy what can be read of it (COPY, block by block, with WHERE ctid) into a new one. verify_heapam of amcheck"
-    " (14 and later) looks at the values of columns, too. Where no catalog says that the table is a heap, its pages may"
-    " be those of another access method (pg_class.relam)."
+    " (14 and later) looks at the values of columns, too."
+)
+ANOTHER_KIND = "No catalog says that this is a heap: its pages may be those of another access method (pg_class.relam)."
+NOT_SHUT_DOWN = (
+    "pg_control says that the cluster was not shut down: it runs, or crashed. Recovery mends pages that were torn since"
+    " the last checkpoint: start the server on a copy, shut it down, and check that, before you give anything up."
+)
+BACKUP = (
+    "The folder is a base backup (backup_label): pages that were written meanwhile may be torn, and recovery from its"
+    " log mends them: start the server on a copy, shut it down, and check that, before you give the backup up."
 )
 WORDS = {
     Verdict.NEW: "new (all zero)",
@@ -67,9 +75,10 @@ def end_of(relation: Relation) -> list[str]:
         )
     if zeroed:
         said.append(
-            f"the last {zeroed:,} pages ({zeroed * size:,} bytes, from byte {(pages - zeroed) * size:,} on) are all"
-            " zero. A server leaves such pages when it has extended a relation and did not fill them, at most some"
-            " hundreds at a time. If rows are missing or there are many, the file lost its end: compare with a backup."
+            f"{f'the last {zeroed:,} pages' if zeroed > 1 else 'the last page'} ({zeroed * size:,} bytes, from byte"
+            f" {(pages - zeroed) * size:,} on) {'are' if zeroed > 1 else 'is'} all zero. A server"
+            " leaves such pages when it has extended a relation and did not fill them, at most some hundreds at a time."
+            " If rows are missing or there are many, the file lost its end: compare with a backup."
         )
     if not rest and not relation.lacks_pages:
         said.append(
@@ -83,7 +92,12 @@ def advised(relation: Relation) -> list[str]:
     if (number := other_segment(relation)) is not None:
         name = f"16384.{number}" if number else "16384"
         return [f"What to do: the checksums are right for segment {number}: give the file such a name as {name}."]
-    return [NEXT] * (not relation.sound) + [DAMAGED_ROWS] * (bool((relation.verdicts == Verdict.ROWS).any()))
+    if relation.sound:
+        return []
+    cluster, rows = relation.cluster, bool((relation.verdicts == Verdict.ROWS).any())
+    said = [BACKUP] * bool(cluster and cluster.is_backup) + [NEXT] + [DAMAGED_ROWS] * rows
+    said += [NOT_SHUT_DOWN] * bool(cluster and cluster.ids.redo and not cluster.ids.shut_down)
+    return said + [ANOTHER_KIND] * (rows and relation.kind == "heap" and not relation.rows.am)
 
 
 def says_cluster(cluster: Cluster | None) -> str:

@@ -7,29 +7,32 @@ it: a tuple of more columns than any table has, a t_ctid that points to line poi
 share bytes.
 """
 
-import struct
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from itertools import pairwise
 
-from ref.page import BLCKSZ, LP_DEAD, LP_NORMAL, LP_REDIRECT, LP_UNUSED
+from ref.page import BLCKSZ, LP_DEAD, LP_NORMAL, LP_REDIRECT, LP_UNUSED, LinePointer, maxalign
 from ref.xid import XID
-from tools.check_pages.catalog import (
-    ABORTED,
-    COMMITTED,
+from tools.check_pages.catalog import ABORTED, COMMITTED
+from tools.common.heap_tuple import (
+    HASNULL,
+    HEADER,
+    HOT_UPDATED,
+    MOVED,
+    NATTS,
+    UPDATED,
     XMAX_COMMITTED,
     XMAX_INVALID,
     XMAX_IS_MULTI,
-    XMAX_LOCK_ONLY,
     XMIN_COMMITTED,
     XMIN_INVALID,
+    Tuple,
+    line_pointers,
+    tuple_at,
 )
 from tools.common.relation_file import Ids
 
-HEADER = 23
 MAX_COLUMNS = 1600
-HASNULL, XMAX_EXCL_LOCK, UPDATED, MOVED = 0x0001, 0x0040, 0x2000, 0xC000
-NATTS, HOT_UPDATED, ONLY_TUPLE = 0x07FF, 0x4000, 0x8000
 FIRST_NORMAL = 3
 
 
@@ -63,7 +66,7 @@ class Bounds:
     def multi(self, multi: int) -> str:
         """The same for a MultiXactId."""
         if not multi:
-            return "is 0"
+            return "is none that was ever given"
         if self.ids.shut_down and self.ids.next_multi and _before(self.ids.next_multi, multi + 1):
             return f"equals or exceeds the cluster's next MultiXactId {self.ids.next_multi}"
         if self.relminmxid and _before(multi, self.relminmxid):
@@ -76,59 +79,6 @@ class Bounds:
 def _before(a: int, b: int) -> bool:
     """MultiXactIdPrecedes."""
     return (a - b) & 0xFFFFFFFF >= 1 << 31
-
-
-@dataclass(frozen=True)
-class Tuple:
-    """A line pointer with storage, and the header that it points to."""
-
-    length: int
-    xmin: int
-    xmax: int
-    block: int
-    offset: int
-    infomask2: int
-    infomask: int
-    hoff: int
-
-    @property
-    def xmin_frozen(self) -> bool:
-        return self.infomask & (XMIN_COMMITTED | XMIN_INVALID) == XMIN_COMMITTED | XMIN_INVALID
-
-    @property
-    def xmin_invalid(self) -> bool:
-        return self.infomask & (XMIN_COMMITTED | XMIN_INVALID) == XMIN_INVALID
-
-    @property
-    def heap_only(self) -> bool:
-        return bool(self.infomask2 & ONLY_TUPLE)
-
-    @property
-    def hot_updated(self) -> bool:
-        return bool(self.infomask2 & HOT_UPDATED) and not self.infomask & XMAX_INVALID and not self.xmin_invalid
-
-    @property
-    def locked_only(self) -> bool:
-        return (
-            bool(self.infomask & XMAX_LOCK_ONLY) or self.infomask & (XMAX_IS_MULTI | XMAX_EXCL_LOCK) == XMAX_EXCL_LOCK
-        )
-
-    @property
-    def unknown_updater(self) -> bool:
-        """The XID of its update is a member of a MultiXact, in pg_multixact."""
-        return bool(self.infomask & XMAX_IS_MULTI) and not self.infomask & XMAX_INVALID and not self.locked_only
-
-
-def tuple_at(page: bytes | bytearray, off: int, length: int) -> Tuple:
-    """HeapTupleHeaderData, little-endian."""
-    xmin, xmax, _, high, low, offset, infomask2, infomask, hoff = struct.unpack_from("<IIIHHHHHB", page, off)
-    return Tuple(length, xmin, xmax, high << 16 | low, offset, infomask2, infomask, hoff)
-
-
-def line_pointers(page: bytes | bytearray) -> list[tuple[int, int, int]]:
-    """lp_off, lp_flags and lp_len of each, as far as pd_lower says that there are some."""
-    n = (min(int.from_bytes(page[12:14], "little"), BLCKSZ) - 24) // 4
-    return [(word & 0x7FFF, word >> 15 & 3, word >> 17) for word in struct.unpack_from(f"<{max(n, 0)}I", page, 24)]
 
 
 def faults(page: bytes, block: int, bounds: Bounds) -> list[tuple[int, str]]:
@@ -153,7 +103,7 @@ def faults(page: bytes, block: int, bounds: Bounds) -> list[tuple[int, str]]:
     return [*_shared(lines), *sorted(found, key=lambda fault: fault[0])]
 
 
-def _redirect(off: int, lines: list[tuple[int, int, int]]) -> str:
+def _redirect(off: int, lines: list[LinePointer]) -> str:
     if not 1 <= off <= len(lines):
         return f"a redirect to line pointer {off}, of {len(lines)}"
     kind = {LP_UNUSED: "an unused", LP_DEAD: "a dead", LP_REDIRECT: "a redirecting"}.get(lines[off - 1][1])
@@ -168,10 +118,10 @@ def _storage(off: int, length: int) -> str:
     return f"its tuple of {length} bytes at {off} ends beyond the page" if off + length > BLCKSZ else ""
 
 
-def _shared(lines: list[tuple[int, int, int]]) -> Iterator[tuple[int, str]]:
+def _shared(lines: list[LinePointer]) -> Iterator[tuple[int, str]]:
     stored = sorted((off, number, length) for number, (off, flags, length) in enumerate(lines, 1) if flags and length)
     for (off, number, length), (after, other, _) in pairwise(stored):
-        if off + (length + 7 & ~7) > after:
+        if off + maxalign(length) > after:
             yield max(number, other), f"its tuple shares bytes with that of line pointer {min(number, other)}"
 
 
@@ -204,6 +154,8 @@ def _visibility(one: Tuple, bounds: Bounds) -> Iterator[str]:
         return
     if not mask & XMIN_COMMITTED and (mask & (XMIN_INVALID | MOVED) or bounds.status(one.xmin) in (ABORTED, 0)):
         return
+    if one.locked_before_upgrade:
+        return
     if mask & XMAX_IS_MULTI and (words := bounds.multi(one.xmax)):
         yield f"MultiXactId {one.xmax} {words}"
     elif not mask & (XMAX_IS_MULTI | XMAX_INVALID) and not one.locked_only and (words := bounds.xid(one.xmax)):
@@ -211,7 +163,7 @@ def _visibility(one: Tuple, bounds: Bounds) -> Iterator[str]:
 
 
 def _chains(
-    lines: list[tuple[int, int, int]], tuples: dict[int, Tuple], successor: dict[int, int], bounds: Bounds
+    lines: list[LinePointer], tuples: dict[int, Tuple], successor: dict[int, int], bounds: Bounds
 ) -> Iterator[tuple[int, str]]:
     """HOT chains do not meet, and begin with a tuple that is not heap-only, or with a redirect."""
     predecessor, may_be_next = dict[int, int](), set[int]()

@@ -63,6 +63,8 @@ class Ids:
     oldest_xid: int = 0
     next_multi: int = 0
     oldest_multi: int = 0
+    redo: int = 0
+    """Where it began: what was logged before is on the pages."""
 
 
 @dataclass(frozen=True)
@@ -74,6 +76,8 @@ class Cluster:
     segment_blocks: int  # of a relation's files
     checksums: bool
     ids: Ids = Ids()
+    is_backup: bool = False
+    """It has a backup_label: files are older and newer than pg_control, whose ids say nothing then."""
 
 
 class ClusterError(ValueError):
@@ -135,7 +139,9 @@ def cluster_of(path: Path) -> Cluster | None:
         at = control.find(FLOAT_FORMAT) + len(FLOAT_FORMAT)
         block_size, segment_blocks = struct.unpack_from("<II", control, at)
         (checksums,) = struct.unpack_from("<I", control, at + 36)
-        return Cluster(top, block_size, segment_blocks, checksums != 0, _ids(control))
+        is_backup = (top / "backup_label").exists()
+        ids = Ids() if is_backup else _ids(control)
+        return Cluster(top, block_size, segment_blocks, checksums != 0, ids, is_backup)
     return None
 
 
@@ -144,9 +150,9 @@ def _ids(control: bytes) -> Ids:
     if int.from_bytes(control[8:12], "little") < FULL_XIDS:
         return Ids()
     (state,) = struct.unpack_from("<I", control, 16)
-    (checkpoint,) = struct.unpack_from("<Q", control, 32)
+    checkpoint, redo = struct.unpack_from("<QQ", control, 32)
     next_xid, _, next_multi, _, oldest_xid, _, oldest_multi = struct.unpack_from("<Q6I", control, 64)
-    return Ids(state == SHUT_DOWN, checkpoint, next_xid & 0xFFFFFFFF, oldest_xid, next_multi, oldest_multi)
+    return Ids(state == SHUT_DOWN, checkpoint, next_xid & 0xFFFFFFFF, oldest_xid, next_multi, oldest_multi, redo)
 
 
 def control_fault(control: bytes) -> str:

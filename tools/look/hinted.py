@@ -7,54 +7,49 @@ this is what a prune would do if no old snapshot were left. A tuple without hint
 Upstream: src/include/access/htup_details.h, src/backend/access/heap/pruneheap.c (heap_prune_chain), 13 to 18.
 """
 
-import struct
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ref import page as heap
-
-HEADER_BYTES = 23
-KEYSHR_LOCK, EXCL_LOCK, LOCK_ONLY, XMIN_COMMITTED, XMIN_INVALID = 0x0010, 0x0040, 0x0080, 0x0100, 0x0200
-XMAX_COMMITTED, XMAX_INVALID, XMAX_IS_MULTI = 0x0400, 0x0800, 0x1000
-HOT_UPDATED, HEAP_ONLY = 0x4000, 0x8000
+from tools.common.heap_tuple import (
+    HEADER,
+    HOT_UPDATED,
+    XMAX_COMMITTED,
+    XMAX_EXCL_LOCK,
+    XMAX_INVALID,
+    XMAX_IS_MULTI,
+    XMAX_KEYSHR_LOCK,
+    XMAX_LOCK_ONLY,
+    XMIN_FROZEN,
+    XMIN_INVALID,
+    Tuple,
+    tuple_at,
+)
 
 
 def is_dead(infomask: Any) -> Any:
     """Of one t_infomask, or of an array of them."""
-    aborted = (infomask & (XMIN_COMMITTED | XMIN_INVALID)) == XMIN_INVALID
-    deleted = (infomask & (XMAX_COMMITTED | XMAX_INVALID | XMAX_IS_MULTI | LOCK_ONLY)) == XMAX_COMMITTED
+    aborted = (infomask & XMIN_FROZEN) == XMIN_INVALID
+    deleted = (infomask & (XMAX_COMMITTED | XMAX_INVALID | XMAX_IS_MULTI | XMAX_LOCK_ONLY)) == XMAX_COMMITTED
     # SELECT FOR UPDATE before 9.3, in a cluster that was upgraded: HEAP_XMAX_IS_LOCKED_ONLY knows it by these bits.
-    unlocked = (infomask & (KEYSHR_LOCK | EXCL_LOCK)) != EXCL_LOCK
+    unlocked = (infomask & (XMAX_KEYSHR_LOCK | XMAX_EXCL_LOCK)) != XMAX_EXCL_LOCK
     return aborted | (deleted & unlocked)
 
 
 def dead(pages: NDArray[np.uint8], normal: NDArray[np.bool_], lp_off: NDArray[Any]) -> NDArray[np.bool_]:
     """Of rows of pages: which of the line pointers that are LP_NORMAL point to a dead tuple."""
     found = np.zeros_like(normal)
-    row, item = np.nonzero(normal & (lp_off % 8 == 0) & (lp_off <= heap.BLCKSZ - HEADER_BYTES))
+    row, item = np.nonzero(normal & (lp_off % 8 == 0) & (lp_off <= heap.BLCKSZ - HEADER))
     infomask = pages.view("<u2")[row, (lp_off[row, item] + 20) // 2]
     found[row, item] = is_dead(infomask)
     return found
 
 
-@dataclass(frozen=True)
-class Tuple:
-    """What a prune looks at in a tuple's header."""
-
-    xmin: int
-    xmax: int
-    next: int
-    heap_only: bool
-    dead: bool
-
-
-def _tuple(page: bytes, at: int) -> Tuple:
-    xmin, xmax, _, _, _, following, infomask2, infomask = struct.unpack_from("<IIIHHHHH", page, at)
-    goes_on = infomask2 & HOT_UPDATED and not infomask & (XMAX_INVALID | XMAX_IS_MULTI)
-    return Tuple(xmin, xmax, following if goes_on else 0, bool(infomask2 & HEAP_ONLY), bool(is_dead(infomask)))
+def _goes_on(one: Tuple) -> bool:
+    """Whether a prune looks for the next tuple of its HOT chain."""
+    return bool(one.infomask2 & HOT_UPDATED) and not one.infomask & (XMAX_INVALID | XMAX_IS_MULTI)
 
 
 def _chain(tuples: dict[int, Tuple], first: int) -> list[int]:
@@ -65,7 +60,7 @@ def _chain(tuples: dict[int, Tuple], first: int) -> list[int]:
         if before is not None and not (here.heap_only and here.xmin == before.xmax):
             break
         numbers.append(first)
-        first = here.next
+        first = here.offset if _goes_on(here) else 0
     return numbers
 
 
@@ -76,17 +71,15 @@ def pruned(page: bytes) -> bytes:
     """
     pointers = heap.line_pointers(page)
     stored = {
-        number: lp
-        for number, lp in enumerate(pointers, 1)
-        if lp.lp_flags == heap.LP_NORMAL and lp.lp_len >= HEADER_BYTES
+        number: lp for number, lp in enumerate(pointers, 1) if lp.lp_flags == heap.LP_NORMAL and lp.lp_len >= HEADER
     }
-    tuples = {number: _tuple(page, lp.lp_off) for number, lp in stored.items()}
+    tuples = {number: tuple_at(page, lp.lp_off, lp.lp_len) for number, lp in stored.items()}
     for number, lp in enumerate(pointers, 1):
         redirect = lp.lp_flags == heap.LP_REDIRECT
         if not redirect and (number not in tuples or tuples[number].heap_only):
             continue
         chain = _chain(tuples, lp.lp_off if redirect else number)
-        gone = max((i for i, member in enumerate(chain, 1) if tuples[member].dead), default=0)
+        gone = max((i for i, member in enumerate(chain, 1) if is_dead(tuples[member].infomask)), default=0)
         if not gone:
             continue
         for member in chain[:gone]:
@@ -95,6 +88,6 @@ def pruned(page: bytes) -> bytes:
         flags = heap.LP_REDIRECT if rest else heap.LP_DEAD
         pointers[number - 1] = heap.LinePointer(rest[0] if rest else 0, flags, 0)
     for number, found in tuples.items():
-        if found.heap_only and found.dead:
+        if found.heap_only and is_dead(found.infomask):
             pointers[number - 1] = heap.UNUSED
     return heap.build(pointers, header=heap.Header.parse(page), fill=page)
