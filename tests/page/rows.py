@@ -11,7 +11,7 @@ NEXT, FROZEN, OLDEST = 5000, 900, 800
 NEXT_MULTI, MIN_MULTI = 70, 10
 NATTS = 5
 COMMITTED, XMIN_INVALID, XMAX_INVALID, UPDATED, FROZEN_BITS = 0x100, 0x200, 0x800, 0x2000, 0x300
-XMAX_COMMITTED, IS_MULTI, LOCK_ONLY, HASNULL = 0x400, 0x1000, 0x80, 1
+XMAX_COMMITTED, IS_MULTI, LOCK_ONLY, HASNULL, SHARE_LOCK = 0x400, 0x1000, 0x80, 1, 0x50
 HOT_UPDATED, HEAP_ONLY = 0x4000, 0x8000
 
 
@@ -70,7 +70,9 @@ def sound(rng: Random, block: int) -> Rows:
         elif kind == 4:
             rows.tuple(xmin, xmax, 0x2000, COMMITTED | XMAX_COMMITTED | null, None, size)
         elif kind == 5:
-            rows.tuple(xmin, rng.randrange(MIN_MULTI, NEXT_MULTI), 0, COMMITTED | IS_MULTI | LOCK_ONLY, None, size)
+            rows.tuple(
+                xmin, rng.randrange(MIN_MULTI, NEXT_MULTI), 0, COMMITTED | IS_MULTI | LOCK_ONLY | SHARE_LOCK, None, size
+            )
         elif kind == 6:
             rows.tuple(xmin, xmax, HOT_UPDATED, COMMITTED | XMAX_COMMITTED, (block, rows.n + 2), size)
             rows.tuple(xmax, 0, HEAP_ONLY, COMMITTED | XMAX_INVALID | UPDATED, None, size)
@@ -124,7 +126,7 @@ FAULTS: dict[str, Fault] = {
     "equals or exceeds the cluster's next XID": _all(COMMITS, _id(0, NEXT)),
     "precedes relfrozenxid": _all(COMMITS, _id(0, FROZEN - 1)),
     "precedes relminmxid": _all(
-        COMMITS, _bits(20, IS_MULTI | LOCK_ONLY, XMAX_COMMITTED), _id(0, FROZEN), _id(4, MIN_MULTI - 1)
+        COMMITS, _bits(20, IS_MULTI | LOCK_ONLY | SHARE_LOCK, XMAX_COMMITTED), _id(0, FROZEN), _id(4, MIN_MULTI - 1)
     ),
     "marked as committed": _bits(20, IS_MULTI | XMAX_COMMITTED),
     "heap-only, but not made by an update": _all(_bits(18, HEAP_ONLY), _bits(20, 0, UPDATED)),

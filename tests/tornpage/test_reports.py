@@ -10,11 +10,21 @@ import pytest
 
 from tests.common.reports import Report, of
 from tests.page.cluster import cluster
-from tests.page.rows import BLCKSZ, FAULTS, FROZEN, IS_MULTI, LOCK_ONLY, NEXT_MULTI, Rows, plain_tuples, sound
+from tests.page.rows import (
+    BLCKSZ,
+    COMMITTED,
+    FAULTS,
+    FROZEN,
+    IS_MULTI,
+    LOCK_ONLY,
+    NEXT_MULTI,
+    SHARE_LOCK,
+    Rows,
+    plain_tuples,
+    sound,
+)
 from tests.tornpage.test_check_pages import checked, seal
 from tests.tornpage.test_check_pages_rows import IDS
-
-SHARED, COMMITTED = 0x50, 0x100
 
 
 def locked(multi: int, mask: int) -> Callable[[Rows, int], None]:
@@ -38,7 +48,7 @@ def inserted(xmin: int) -> Callable[[Rows, int], None]:
 IN_A_ROW: dict[str, Callable[[Rows, int], object]] = {
     "an xmin of 4294918145": inserted(4294918145),
     "an xmin before all": inserted(FROZEN - 1),
-    "a MultiXactId of 6849409": locked(6849409, SHARED),
+    "a MultiXactId of 6849409": locked(6849409, SHARE_LOCK),
     "a MultiXactId of 9.2": locked(NEXT_MULTI + 123, 0),
     "an orphan of a HOT chain": FAULTS["no other tuple or redirect points to it"],
 }

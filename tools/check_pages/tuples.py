@@ -4,7 +4,7 @@
 Upstream: contrib/amcheck/verify_heapam.c (verify_heapam, check_tuple_header, check_tuple_visibility), as of 18. Looked
 at are the line pointers, the tuples' headers, and the HOT chains of one page; not columns' values, nor TOAST. Beyond
 it: a tuple of more columns than any table has, a t_ctid that points to line pointer 0, and two tuples that
-share bytes.
+share bytes. Not said is what servers ignore: a MultiXact of 9.2 or older that locked a row.
 """
 
 from collections.abc import Callable, Iterator
