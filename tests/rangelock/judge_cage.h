@@ -315,7 +315,9 @@ static const char *shared(const arguments *a, bool heap, size_t *size)
     size_t allotted;
     const char *first = judge_allotted(&allotted);
 
-    *size = !heap ? holds_used : allotted < sizeof before - holds_used ? allotted : sizeof before - holds_used;
+    *size = !heap                                   ? holds_used
+            : allotted < sizeof before - holds_used ? allotted
+                                                    : sizeof before - holds_used;
     return heap ? first : (const char *)a - JUDGE_ARGUMENTS + judge_area_at(0);
 }
 
@@ -347,7 +349,8 @@ static void invoke(arguments *a)
         if (_setjmp(keeper) == 0)
             _longjmp(f->at, 1);
         end_slice();
-        unseen = unseen || changed_unseen(held, before, of_holds) || changed_unseen(heap, before + of_holds, of_heap);
+        unseen = unseen || changed_unseen(held, before, of_holds) ||
+                 changed_unseen(heap, before + of_holds, of_heap);
     }
     a->unseen = unseen;
     a->is = (uint32_t)f->is;
@@ -438,7 +441,8 @@ static void slice(arguments *a)
         breaks(
             "a data race: two threads reach the same bytes, one of them to write, and nothing orders them");
     if (a->unseen)
-        breaks("it writes by assembler or a builtin, which hides races: write plain C, or an __atomic builtin");
+        breaks(
+            "it writes by assembler or a builtin, which hides races: write plain C, or an __atomic builtin");
 }
 
 /* A free fiber: that of this thread, or one that was nobody's, or any. */

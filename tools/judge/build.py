@@ -38,7 +38,13 @@ extern const size_t judge_arguments_size;
 const size_t judge_arguments_size = sizeof(arguments);
 """
 INTERPOSED = ["-include", "tests/world/interpose.h"]
-RACES = ["-fsanitize=thread", "-U__SANITIZE_THREAD__", "-Dno_sanitize_thread=", "-D__no_sanitize_thread__=", "-fno-builtin"]
+RACES = [
+    "-fsanitize=thread",
+    "-U__SANITIZE_THREAD__",
+    "-Dno_sanitize_thread=",
+    "-D__no_sanitize_thread__=",
+    "-fno-builtin",
+]
 """What races.h has the doubles of."""
 DOUBLE = re.compile(r" T judge_double_(\w+)$", re.MULTILINE)
 """Of a function that a component calls in its process: what a name there stands for."""

@@ -283,7 +283,7 @@ static void order_after(const volatile void *address, int order)
     RACES_DOUBLE(uint##bits##_t, __tsan_atomic##bits##_##name, volatile uint##bits##_t *at,                  \
                  uint##bits##_t value, int order)                                                            \
     {                                                                                                        \
-        atomic_comes();                                                                                \
+        atomic_comes();                                                                                      \
         reach(at, bits / 8, true, true);                                                                     \
         order_before(at, order);                                                                             \
         uint##bits##_t was = builtin(at, value, __ATOMIC_SEQ_CST);                                           \
@@ -293,7 +293,7 @@ static void order_after(const volatile void *address, int order)
 #define RACES_ATOMIC(bits)                                                                                   \
     RACES_DOUBLE(uint##bits##_t, __tsan_atomic##bits##_load, const volatile uint##bits##_t *at, int order)   \
     {                                                                                                        \
-        atomic_comes();                                                                                \
+        atomic_comes();                                                                                      \
         reach(at, bits / 8, false, true);                                                                    \
         order_before(at, order);                                                                             \
         return __atomic_load_n(at, __ATOMIC_SEQ_CST);                                                        \
@@ -301,7 +301,7 @@ static void order_after(const volatile void *address, int order)
     RACES_DOUBLE(void, __tsan_atomic##bits##_store, volatile uint##bits##_t *at, uint##bits##_t value,       \
                  int order)                                                                                  \
     {                                                                                                        \
-        atomic_comes();                                                                                \
+        atomic_comes();                                                                                      \
         reach(at, bits / 8, true, true);                                                                     \
         order_after(at, order);                                                                              \
         __atomic_store_n(at, value, __ATOMIC_SEQ_CST);                                                       \
@@ -310,7 +310,7 @@ static void order_after(const volatile void *address, int order)
                  uint##bits##_t from, uint##bits##_t to, int order, int failed)                              \
     {                                                                                                        \
         (void)failed;                                                                                        \
-        atomic_comes();                                                                                \
+        atomic_comes();                                                                                      \
         reach(at, bits / 8, true, true);                                                                     \
         order_before(at, order);                                                                             \
         if (__atomic_compare_exchange_n(at, &from, to, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST))           \
@@ -393,7 +393,8 @@ RACES_DOUBLE(void *, judge_double_memset, void *to, int value, size_t size)
     return __tsan_memset(to, value, size);
 }
 
-RACES_DOUBLE(void, judge_double_qsort, void *first, size_t n, size_t size, int (*order)(const void *, const void *))
+RACES_DOUBLE(void, judge_double_qsort, void *first, size_t n, size_t size,
+             int (*order)(const void *, const void *))
 {
     reach(first, n * size, true, false);
     qsort(first, n, size, order);
