@@ -37,7 +37,6 @@ extern const bool judge_keeps_memory;
 extern const size_t judge_arguments_size;
 const size_t judge_arguments_size = sizeof(arguments);
 """
-INTERPOSED = ["-include", "tests/world/interpose.h"]
 RACES = [
     "-fsanitize=thread",
     "-U__SANITIZE_THREAD__",
