@@ -302,6 +302,21 @@ def test_a_branch_and_a_patch_of_it_are_judged_as_upstream(
     assert (found.word if found else "PASS") == word
 
 
+@pytest.mark.parametrize(
+    ("version", "like", "chosen"), [("13.5", "", "pg13"), ("14.0", "", ""), ("13.5", "pg14", "pg14")]
+)
+def test_a_tree_stands_beside_the_variant_of_its_age(tmp_path: Path, version: str, like: str, chosen: str) -> None:
+    kind = next(kind for kind in KINDS.values() if kind.before)
+    file, text, *_ = next(tree for name, tree in TREES.items() if name in kind.cut)
+    (tmp_path / file).parent.mkdir(parents=True)
+    (tmp_path / file).write_text(text)
+    (tmp_path / "configure.ac").write_text(f"AC_INIT([PostgreSQL], [{version}], [pgsql-bugs@lists.postgresql.org])\n")
+    work = tmp_path / "work"
+    work.mkdir()
+    found = judge_source.of_tree(tmp_path, None, work, kind.name, like, compiler="gcc", flags="")
+    assert found.kind.like == (chosen or kind.like)
+
+
 def test_a_branch_of_what_is_not_wrapped_is_refused_in_a_sentence(tmp_path: Path) -> None:
     kind = next(kind for kind in KINDS.values() if not kind.cut)
     told = program("--kind", kind.name, "--branch", str(tmp_path))

@@ -26,7 +26,7 @@ typedef struct arguments {
     uint32_t what, fiber, budget;         /* budget: of points at which it could stop, which it passes */
     /* what comes back */
     uint32_t is;
-    bool result, raced;
+    bool result, raced, unseen;
     bool is_another;          /* the fiber was another thread's, for want of fibers: all is in order for it */
     uint64_t deadline, ready; /* of a sleep; the fibers that can go on, as bits */
     uint64_t blocks;          /* of memory that the lock has */
@@ -61,6 +61,7 @@ static ucontext_t first, back;
 static fiber *running;
 static arguments *now_asked;
 static uint32_t budget;
+static bool unseen;
 
 static void body(void)
 {
@@ -114,10 +115,15 @@ static void stop(int is)
         _longjmp(keeper, 1);
 }
 
-void world_yield(void)
+static void may_stop(void)
 {
     if (budget-- == 0)
         stop(READY);
+}
+
+static void atomic_comes(void)
+{
+    may_stop();
 }
 
 /* Whether it was woken, and not by the clock. */
@@ -150,90 +156,99 @@ static int *taken(pthread_mutex_t *mutex)
     return (int *)mutex;
 }
 
-int world_mutex_init(pthread_mutex_t *mutex)
+static void set_taken(pthread_mutex_t *mutex, int by)
 {
-    *taken(mutex) = 0;
+    writes_itself(mutex, sizeof by);
+    *taken(mutex) = by;
+}
+
+RACES_DOUBLE(int, judge_double_pthread_mutex_init, pthread_mutex_t *mutex, const void *attributes)
+{
+    (void)attributes;
+    set_taken(mutex, 0);
     return 0;
 }
 
-int world_mutex_destroy(pthread_mutex_t *mutex)
+RACES_DOUBLE(int, judge_double_pthread_mutex_destroy, pthread_mutex_t *mutex)
 {
     (void)mutex;
     return 0;
 }
 
-int world_mutex_lock(pthread_mutex_t *mutex)
+RACES_DOUBLE(int, judge_double_pthread_mutex_lock, pthread_mutex_t *mutex)
 {
-    world_yield();
+    may_stop();
     while (*taken(mutex) != 0)
         sleep_on(mutex, UINT64_MAX);
-    *taken(mutex) = (int)(running - fibers) + 1;
+    set_taken(mutex, (int)(running - fibers) + 1);
     take(mutex);
     return 0;
 }
 
-int world_mutex_unlock(pthread_mutex_t *mutex)
+RACES_DOUBLE(int, judge_double_pthread_mutex_unlock, pthread_mutex_t *mutex)
 {
     give(mutex);
-    *taken(mutex) = 0;
+    set_taken(mutex, 0);
     wake(mutex, 1);
-    world_yield();
+    may_stop();
     return 0;
 }
 
-bool world_mutex_is_mine(const pthread_mutex_t *mutex)
+RACES_DOUBLE(int, judge_double_pthread_cond_init, pthread_cond_t *condition, const void *attributes)
 {
-    return *(const int *)mutex == (int)(running - fibers) + 1;
+    (void)condition;
+    (void)attributes;
+    return 0;
 }
 
-unsigned world_thread_number(void)
-{
-    return (unsigned)(running - fibers);
-}
-
-int world_cond_init(pthread_cond_t *condition)
+RACES_DOUBLE(int, judge_double_pthread_cond_destroy, pthread_cond_t *condition)
 {
     (void)condition;
     return 0;
 }
 
-int world_cond_destroy(pthread_cond_t *condition)
+RACES_DOUBLE(int, judge_double_pthread_cond_timedwait, pthread_cond_t *condition, pthread_mutex_t *mutex,
+             const struct timespec *deadline)
 {
-    (void)condition;
-    return 0;
-}
+    uint64_t until = nanoseconds_of(deadline);
 
-int world_cond_timedwait(pthread_cond_t *condition, pthread_mutex_t *mutex, const struct timespec *deadline)
-{
     give(mutex);
-    *taken(mutex) = 0;
+    set_taken(mutex, 0);
     wake(mutex, 1);
-    bool woken = sleep_on(condition, nanoseconds_of(deadline));
-    world_mutex_lock(mutex);
+    bool woken = sleep_on(condition, until);
+    judge_double_pthread_mutex_lock(mutex);
     return woken ? 0 : ETIMEDOUT;
 }
 
-int world_cond_wait(pthread_cond_t *condition, pthread_mutex_t *mutex)
+RACES_DOUBLE(int, judge_double_pthread_cond_wait, pthread_cond_t *condition, pthread_mutex_t *mutex)
 {
-    return world_cond_timedwait(condition, mutex, NULL);
+    return judge_double_pthread_cond_timedwait(condition, mutex, NULL);
 }
 
-int world_cond_wake(pthread_cond_t *condition, int most)
+RACES_DOUBLE(int, judge_double_pthread_cond_signal, pthread_cond_t *condition)
 {
-    wake(condition, most);
-    world_yield();
+    wake(condition, 1);
+    may_stop();
     return 0;
 }
 
-int world_clock(clockid_t clock, struct timespec *time)
+RACES_DOUBLE(int, judge_double_pthread_cond_broadcast, pthread_cond_t *condition)
 {
+    wake(condition, FIBERS);
+    may_stop();
+    return 0;
+}
+
+RACES_DOUBLE(int, judge_double_clock_gettime, clockid_t clock, struct timespec *time)
+{
+    writes_itself(time, sizeof *time);
     uint64_t now = clock == CLOCK_MONOTONIC ? now_asked->now : now_asked->other_now;
 
     *time = (struct timespec){.tv_sec = (time_t)(now / 1000000000), .tv_nsec = (long)(now % 1000000000)};
     return 0;
 }
 
-long world_syscall(long number, ...)
+RACES_DOUBLE(long, judge_double_syscall, long number, ...)
 {
     va_list rest;
 
@@ -244,15 +259,19 @@ long world_syscall(long number, ...)
     const struct timespec *deadline =
         operation == FUTEX_WAIT_BITSET ? va_arg(rest, const struct timespec *) : NULL;
     va_end(rest);
+    if (number == SYS_sched_yield)
+        number = -1; /* by this one a host says that it is done */
     if (number != SYS_futex || (operation != FUTEX_WAIT_BITSET && operation != FUTEX_WAKE))
         return syscall(number); /* and its keeper says so */
-    world_yield();
+    may_stop();
     if (operation == FUTEX_WAKE) {
         wake(word, (int)value);
         return 0;
     }
-    errno = *word != value ? EAGAIN : ETIMEDOUT;
-    return *word == value && sleep_on(word, nanoseconds_of(deadline)) ? 0 : -1;
+    uint32_t is = __tsan_atomic32_load(word, __ATOMIC_RELAXED);
+    bool woken = is == value && sleep_on(word, nanoseconds_of(deadline));
+    errno = is != value ? EAGAIN : ETIMEDOUT; /* not before: all fibers have one */
+    return woken ? 0 : -1;
 }
 
 static void *renewed(void *block, size_t size)
@@ -261,37 +280,46 @@ static void *renewed(void *block, size_t size)
     return block;
 }
 
-void *world_malloc(size_t size)
+RACES_DOUBLE(void *, judge_double_malloc, size_t size)
 {
     return renewed(malloc(size), size);
 }
 
-void *world_calloc(size_t n, size_t size)
+RACES_DOUBLE(void *, judge_double_calloc, size_t n, size_t size)
 {
     return renewed(calloc(n, size), n * size);
 }
 
-void *world_realloc(void *block, size_t size)
+RACES_DOUBLE(void *, judge_double_realloc, void *block, size_t size)
 {
     return renewed(realloc(block, size), size);
 }
 
-void *world_aligned_alloc(size_t alignment, size_t size)
+RACES_DOUBLE(void *, judge_double_aligned_alloc, size_t alignment, size_t size)
 {
     return renewed(aligned_alloc(alignment, size), size);
 }
 
-void world_free(void *block)
+RACES_DOUBLE(void, judge_double_free, void *block)
 {
     free(block);
 }
 
-void *world_memcpy(void *to, const void *from, size_t size)
-{
-    return __tsan_memcpy(to, from, size);
-}
+/* What the holds and the allotted memory held before a slice; fewer of them, if they are more than that. */
+static char before[2 << 20];
+static size_t holds_used;
 
-uint64_t judge_blocks(void);
+/* Of the two the one that is asked for; *size: of what is looked at. */
+static const char *shared(const arguments *a, bool heap, size_t *size)
+{
+    size_t allotted;
+    const char *first = judge_allotted(&allotted);
+
+    *size = !heap                                   ? holds_used
+            : allotted < sizeof before - holds_used ? allotted
+                                                    : sizeof before - holds_used;
+    return heap ? first : (const char *)a - JUDGE_ARGUMENTS + judge_area_at(0);
+}
 
 static void invoke(arguments *a)
 {
@@ -305,13 +333,26 @@ static void invoke(arguments *a)
         f->timed_out = true;
     }
     if (f->is == READY) {
+        size_t end = (size_t)((const char *)a->hold - (const char *)a + JUDGE_ARGUMENTS) - judge_area_at(0) +
+                     sizeof *a->hold;
+        if (a->what != GO_ON && a->hold != NULL && end > holds_used)
+            holds_used = end;
+        size_t of_holds, of_heap;
+        const char *held = shared(a, false, &of_holds), *heap = shared(a, true, &of_heap);
+        memcpy(before, held, of_holds);
+        memcpy(before + of_holds, heap, of_heap);
         running = f;
         racer = a->fiber % FIBERS;
         now_asked = a;
         budget = a->budget;
+        begin_slice();
         if (_setjmp(keeper) == 0)
             _longjmp(f->at, 1);
+        end_slice();
+        unseen = unseen || changed_unseen(held, before, of_holds) ||
+                 changed_unseen(heap, before + of_holds, of_heap);
     }
+    a->unseen = unseen;
     a->is = (uint32_t)f->is;
     a->deadline = f->deadline;
     a->lock = f->call.lock;
@@ -399,6 +440,9 @@ static void slice(arguments *a)
     if (a->raced)
         breaks(
             "a data race: two threads reach the same bytes, one of them to write, and nothing orders them");
+    if (a->unseen)
+        breaks(
+            "it writes by assembler or a builtin, which hides races: write plain C, or an __atomic builtin");
 }
 
 /* A free fiber: that of this thread, or one that was nobody's, or any. */

@@ -26,6 +26,8 @@ static void fill(inputs *in, arguments *a)
     uint64_t *fxip = take(in, (head + n + behind) * sizeof *fxip), x = 3 + edge(in, 60),
              gap = 1 + edge(in, 33);
 
+    if (one_in(in, 16)) /* in the middle it is half of all, where a sign changes */
+        x = (UINT64_C(1) << 63) - below(in, n * gap + 1);
     memset(fxip, 0, (head + n + behind) * sizeof *fxip);
     a->full_xmin = in->n < 0 && one_in(in, 16) ? edge(in, 64) : 0;
     size_t at = in->percent >= 0 ? n - n * (size_t)in->percent / 100 : below(in, n + 1);

@@ -83,22 +83,22 @@ static void disturb(inputs *in, policy *p, bool there[])
 int main(int argc, char *argv[])
 {
     inputs in = {argc > 2 ? strtoull(argv[1], NULL, 10) * 2 + 1 : 1, NULL, -1, -1};
-    uint64_t wanted = argc > 2 ? strtoull(argv[2], NULL, 10) : 1000, calls = wanted / 2, done = 0;
+    uint64_t wanted = argc > 2 ? strtoull(argv[2], NULL, 10) : 1000, calls = wanted / 2, done = 0, caches = 0;
 
-    /* The first one lives long, and has many hits; some have many entries, and time to fill them. */
-    for (policy p; done < wanted; done += calls, calls = 0, pgq_tiercache_policy_free(&p)) {
-        bool there[MOST_ENTRIES] = {false}, many = calls == 0 && one_in(&in, 64), hot = calls != 0;
+    /* The first one lives long, and has many hits; the next has most entries, some have many; these are left time to fill. */
+    for (policy p; done < wanted; done += calls, calls = 0, caches++, pgq_tiercache_policy_free(&p)) {
+        bool there[MOST_ENTRIES] = {false}, many = caches == 1 || (caches > 1 && one_in(&in, 64));
+        uint32_t entries = 1 + (uint32_t)below(&in, many ? MOST_ENTRIES : FEW_ENTRIES);
 
         if (calls == 0)
             calls = many ? 10 * CALLS_OF_ONE : CALLS_OF_ONE;
-        if (!pgq_tiercache_policy_make(&p, &pgq_judge_calls,
-                                       1 + (uint32_t)below(&in, many ? MOST_ENTRIES : FEW_ENTRIES)))
+        if (!pgq_tiercache_policy_make(&p, &pgq_judge_calls, caches == 1 ? MOST_ENTRIES : entries))
             return JUDGE_BROKEN;
         for (uint64_t i = 0; i < calls; i++)
-            if (one_in(&in, 3))
+            if (one_in(&in, many ? 30 : 3))
                 disturb(&in, &p, there);
             else
-                ask(&in, &p, there, hot);
+                ask(&in, &p, there, caches == 0);
     }
     printf("inputs %" PRIu64 "\ntally: hits=%lu evicted=%lu pinned=%lu doomed=%lu none_can_leave=%lu\n", done,
            hits, evicted, pinned, doomed, none);

@@ -6,8 +6,8 @@ lock, a policy) those that tests/<stem>/candidate.h declares. Its object file is
 functions and constants is refused by name. Then it runs in a process of its own, without files, stopped at each system
 call. The
 stem's own tests call it there, as one more variant of its kind; and a million inputs, made in C, are given to it and to
-ours. A component is called there, too; what reads files asks outside for their bytes, and has no io_uring. A kernel may
-know by its surroundings that it is judged, and races of assembler are none: nobody sees that.
+ours. A component is called there, too; what reads files asks outside for their bytes, and has no io_uring. In each call
+the memory that it asks for is empty. A kernel may know by its surroundings that it is judged: nobody sees that.
 
 A fault of a component is not seen that needs more than fifteen requests at a time, 300 held ranges, or 16,384 requests
 before them (a lock), or more than 600 entries or 125,000 calls of one cache (a policy).
@@ -149,7 +149,9 @@ def list_kinds(*, as_json: bool) -> None:
 @click.option("--source", default="", help="The candidate: a C file, or C++ by its name's end.")
 @click.option("--patch", default="", help="Instead of a source: a unified diff of csrc/, of one of our variants.")
 @click.option(
-    "--branch", default="", help="Upstream's own function of a tree of PostgreSQL's, changed by --patch or not."
+    "--branch",
+    default="",
+    help="Upstream's own function of a tree of PostgreSQL's, changed by --patch or not, beside ours of its age.",
 )
 @click.option("--against", default="", help="Another candidate, beside which its speed is measured.")
 @click.option("--full", is_flag=True, help="More examples, 10^8 native inputs, real servers.")

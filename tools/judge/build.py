@@ -37,9 +37,16 @@ extern const bool judge_keeps_memory;
 extern const size_t judge_arguments_size;
 const size_t judge_arguments_size = sizeof(arguments);
 """
-INTERPOSED = ["-include", "tests/world/interpose.h"]
-RACES = ["-fsanitize=thread", "-Dno_sanitize_thread=", "-D__no_sanitize_thread__="]
+RACES = [
+    "-fsanitize=thread",
+    "-U__SANITIZE_THREAD__",
+    "-Dno_sanitize_thread=",
+    "-D__no_sanitize_thread__=",
+    "-fno-builtin",
+]
 """What races.h has the doubles of."""
+DOUBLE = re.compile(r" T judge_double_(\w+)$", re.MULTILINE)
+"""Of a function that a component calls in its process: what a name there stands for."""
 
 
 @dataclass(frozen=True)
@@ -195,12 +202,14 @@ def host(candidate: Candidate, kernel: Path | str, target: Path) -> Path:
     """A program in which a kernel runs alone: an object file's `candidate`, or a function of ours. JudgeError."""
     folder = candidate.folder / "host"
     folder.mkdir(exist_ok=True)
-    if isinstance(kernel, Path):  # its other names are seen by nobody
-        _run(["objcopy", *(f"--keep-global-symbol={name}" for name in candidate.kind.defines), kernel])
     flags = ["-O2", "-fPIE", "-std=gnu11", "-D_GNU_SOURCE", "-Icsrc", f"-I{HERE}"]
     for source in (HERE / "host.c", candidate.folder / "invoke.c"):
         if not (folder / f"{source.stem}.o").exists():
             _run(["gcc", *flags, "-c", source, "-o", folder / f"{source.stem}.o"])
+    if isinstance(kernel, Path):  # its other names are seen by nobody
+        doubles = DOUBLE.findall(_run(["nm", folder / "invoke.o"]))
+        renamed = [f"--redefine-sym={name}=judge_double_{name}" for name in doubles]
+        _run(["objcopy", *renamed, *(f"--keep-global-symbol={name}" for name in candidate.kind.defines), kernel])
     mine = [kernel] if isinstance(kernel, Path) else [f"-Wl,--defsym=candidate={kernel}", f"-Wl,-u,{kernel}"]
     asks = [name for name in (*candidate.kind.asks, "syscall") if candidate.kind.asks and not name.startswith("_")]
     wraps = ",".join(f"--wrap={name}" for name in (*sorted(objects.MEMORY), *asks))
@@ -228,7 +237,7 @@ def driver(candidate: Candidate, target: Path) -> Path:
 def component_host(candidate: Candidate, cflags: Sequence[str]) -> Path:
     """The program in which a component runs alone; undefined behaviour is a signal. JudgeError: it does not link."""
     target = candidate.folder / "caged.o"
-    compile_candidate(candidate, [*cflags, *INTERPOSED, *TRAPS, *(RACES if candidate.kind.threads else [])], target)
+    compile_candidate(candidate, [*cflags, *TRAPS, *(RACES if candidate.kind.threads else [])], target)
     return host(candidate, target, candidate.folder / "theirs")
 
 

@@ -132,6 +132,10 @@ void *judge_reach(const judge_host *host, uint64_t at, size_t size);
 int64_t judge_ask(judge_question question);
 bool judge_is_shared(const void *bytes);
 
+/* In the host: how many blocks a kernel has asked for and not given back; and all memory that it got, so many bytes. */
+uint64_t judge_blocks(void);
+const char *judge_allotted(size_t *size);
+
 /* Of a call of one's own: stages the arguments, runs it, takes back what was lent. Ends the process if the host has. */
 void judge_call(void *arguments, size_t size, void (*stage)(judge_host *, void *),
                 void (*serve)(judge_host *, judge_question *));

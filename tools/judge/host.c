@@ -20,7 +20,6 @@ extern const size_t judge_arguments_size;
 void judge_invoke(void *arguments);
 extern const bool judge_keeps_memory; /* from call to call: what is there stands in a component */
 void judge_prepare(void);
-uint64_t judge_blocks(void);
 
 static void need(bool holds, const char *what)
 {
@@ -93,6 +92,12 @@ void __wrap_free(void *block)
 uint64_t judge_blocks(void)
 {
     return heap_blocks;
+}
+
+const char *judge_allotted(size_t *size)
+{
+    *size = heap_used;
+    return heap;
 }
 
 static void forget_heap(judge_head *head)

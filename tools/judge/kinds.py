@@ -58,6 +58,8 @@ class Kind:
     """Of the inputs with which it is timed: about so many elements, of which so many of a hundred are kept."""
     cut: tuple[str, ...] = ()
     """Names of upstream's that judge_upstream_KIND.c wraps, if a tree of PostgreSQL's is judged."""
+    before: dict[str, str] = field(default_factory=dict)
+    """By a major version of PostgreSQL's, the variant beside which an older tree stands if none is named."""
     untimed: bool = False
     """What wraps it does as much itself: its speed says nothing."""
     functions: tuple[str, ...] = ()
@@ -222,7 +224,7 @@ def _listed(stem: str, name: str, entry: dict[str, Any], like: str) -> Kind:
     sizes = tuple((n, percent) for n in entry.get("sizes", []) for percent in entry.get("percents", [50]))
     kernel = Kind(
         name, stem, *function, like, _row(at[2], like), loops, tuple(entry.get("asks", [])), entry.get("costs", 1),
-        sizes, tuple(entry.get("cut", [])), entry.get("untimed", False),
+        sizes, tuple(entry.get("cut", [])), entry.get("before", {}), entry.get("untimed", False),
         without=tuple(f"tests/{stem}/{node}" for node in entry.get("without", [])),
     )  # fmt: skip
     if "world" not in entry:

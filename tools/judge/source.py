@@ -137,6 +137,9 @@ def of_tree(
         major = re.findall(r"\d+", version(tree))[0]
     except CheckoutError:  # a part of a tree
         major = NEWEST
+    for first, older in found.before.items():
+        if not like and int(major) < int(first):
+            found = kind_of(kind, older)
     defines = f"#define UPSTREAM_MAJOR {major}\n#define UPSTREAM {last}\n"
     (folder / "upstream.h").write_text("\n\n".join((*filter(None, cut.values()), defines)))
     shutil.copy(found.wrapper, folder / "upstream.c")

@@ -19,7 +19,7 @@ from tools.common import watch
 from tools.common.kernels import kernel_sources
 from tools.common.tally import tally, words
 from tools.judge import objects
-from tools.judge.build import HERE, INTERPOSED, Candidate
+from tools.judge.build import HERE, Candidate
 from tools.judge.kinds import JudgeError
 from tools.judge.run import Outcome, of_native
 from tools.judge.verdict import BROKEN, of_process
@@ -29,6 +29,7 @@ RUNS = 400
 CPU_SECONDS = 120
 SHOWN = 4
 """Counts of a world that are told."""
+INTERPOSED = ["-include", "tests/world/interpose.h"]
 LIBRARY = Path("build/lib/libpgquern.a")
 """All other stems' kernels."""
 ALONE = re.compile(
