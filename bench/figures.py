@@ -21,7 +21,7 @@ from tools.common.results import Result
 FOLDER = Path("bench/figures")
 LAYERS = (
     "bench", "beside", "endtoend", "growth", "headlines", "icount", "policies", "recovery", "simulation", "speed",
-    "stack", "vacuum", "workload",
+    "stack", "workload",
 )  # fmt: skip
 
 

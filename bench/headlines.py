@@ -7,10 +7,11 @@ PostgreSQL's source is built as it is, and once for each set of texts that a fil
 servers of a case see one prepared cluster. They take turns, and each round begins with another one. The first two are
 one build with the same settings: their ratio is the noise. --percent makes all sizes smaller. Writes
 build/results/headlines/STEM.json, and a patch for `git am` of each build, build/upstream/TEXTS-VERSION.patch. No figure
-fails the command: its exit code is 1 only if something could not be measured.
+fails the command: its exit code is 1 if something could not be measured, or if the servers do not come to the same.
 """
 
 import os
+import re
 import shutil
 import subprocess
 import time
@@ -86,6 +87,8 @@ class Headline(Entry):
     """Once for each case, by the unchanged server, in an empty folder. PERCENT is the size."""
     measure: str
     """By each server in turn, in a folder beside it that is emptied before."""
+    same: str = ""
+    """Finds in what the measure prints what all servers must come to."""
     profile: str = ""
     """Once by each server, at the end; it may print nothing."""
     arm: list[Arm] = Field(min_length=3)
@@ -120,10 +123,19 @@ class Measured:
     values: dict[str, dict[str, list[float]]] = field(default_factory=dict)
     shares: dict[str, dict[str, float]] = field(default_factory=dict)
     """By figure of the profile and by arm."""
+    came_to: dict[str, set[str]] = field(default_factory=dict)
+    """By arm, what must be the same everywhere."""
     prepared: str = ""
     """What the preparation printed."""
     load: list[float] = field(default_factory=list)
     """The machine's load before each round; what is not ours makes all figures doubtful."""
+
+    def fault(self, arm: str) -> str:
+        """Why an arm did not come to what all do; "" if it did."""
+        every: set[str] = set().union(*self.came_to.values())
+        if not every or (len(every) == 1 and "" not in every):
+            return ""
+        return f"the servers come to {every}, this one to {self.came_to[arm]}"
 
 
 def build_all(headline: Headline, work: Path, control: Tree) -> dict[str, Tree]:
@@ -187,6 +199,8 @@ class Runner:
             for arm in arms[start:] + arms[:start]:
                 self.bar.update(task, description=f"{self.stem}, {name}: {arm.name}")
                 said = self.said(arm, "run", self.headline.measure, case)
+                if self.headline.same:
+                    found.came_to.setdefault(arm.name, set()).update(re.findall(self.headline.same, said) or [""])
                 for one in self.headline.figure:
                     if not one.profile:
                         values = found.values.setdefault(one.name, {}).setdefault(arm.name, [])
@@ -212,9 +226,10 @@ def items_of(headline: Headline, found: Sequence[Measured]) -> list[dict[str, An
     """A row for each case, figure and arm."""
     items: list[dict[str, Any]] = []
     for one, figure, arm in product(found, headline.figure, headline.arm):
+        why = one.fault(arm.name)
         values, share = one.values.get(figure.name), one.shares.get(figure.name, {}).get(arm.name)
         item: dict[str, Any] = {
-            "name": f"{one.case}, {figure.name}: {arm.name}", "status": "passed",
+            "name": f"{one.case}, {figure.name}: {arm.name}", "status": "failed" if why else "passed", "reason": why,
             "case": one.case, "figure": figure.name, "arm": arm.name, "unit": figure.unit,
         }  # fmt: skip
         if share is not None:
@@ -308,6 +323,9 @@ def main(major: str, stems: tuple[str, ...], cases: tuple[str, ...], rounds: int
         for one in found:
             console().print(one.prepared, markup=False, soft_wrap=True)
         console().print(show(stem, headline, items, version))
+        for reason in dict.fromkeys(item["reason"] for item in items if item["reason"]):
+            console().print(f"[red]failed[/] {stem}: {reason}", soft_wrap=True)
+            bad = True
         for path in write_patches(headline, items, control.folder, version):
             console().print(f"{path}", soft_wrap=True)
         results.write(

@@ -44,6 +44,15 @@ def test_what_was_measured_stands_in_the_items_and_in_the_message_of_the_patch()
     assert [item["arm"] for item in items] == ["unchanged", "again", "ours"]
     assert items[0]["times"] == {}
     assert (items[2]["median"], items[2]["times"]["unchanged"]["median"]) == (2.0, 3.0)
+    assert {item["status"] for item in items} == {"passed"}
     assert facts(headline, items, "ours") == [
         "a stream; time: 6 -> 2 s, 3.00 [2.00, 4.00] times as fast (3 rounds in turn)"
     ]
+
+
+@pytest.mark.parametrize("came_to", ["other", ""])
+def test_servers_that_do_not_come_to_the_same_are_told(came_to: str) -> None:
+    one = Measured("one", came_to={"unchanged": {"7"}, "ours": {"7", came_to}})
+    assert one.fault("ours").startswith("the servers come to ")
+    assert Measured("one", came_to={"unchanged": {"7"}, "ours": {"7"}}).fault("ours") == ""
+    assert Measured("one", came_to={"unchanged": {""}, "ours": {""}}).fault("ours") != ""

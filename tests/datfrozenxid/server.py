@@ -17,9 +17,6 @@ SETTINGS: dict[str, str | int] = {
 }
 FUNCTIONS = (
     ("update_datfrozenxid()", "bytea", "update_datfrozenxid"),
-    ("time_datfrozenxid(int)", "bigint", "time_datfrozenxid"),
-    ("time_row(int)", "bigint", "time_row"),
-    ("time_cache(int)", "bigint", "time_cache"),
 )
 ALL_ROWS = "SELECT relkind::text, relfrozenxid::text::bigint, relminmxid::text::bigint FROM pg_class"
 STORED = (
@@ -76,8 +73,3 @@ class Database:
         ((bounds,),) = self.run("SELECT update_datfrozenxid()")
         xid, multi, next_xid, next_multi = struct.unpack("<4I", bounds)
         return Pair(xid, multi), Pair(next_xid, next_multi)
-
-    def time(self, what: str, calls: int) -> float:
-        """Nanoseconds of one call, of `calls` in one transaction. what: time_datfrozenxid, time_row or time_cache."""
-        ((spent,),) = self.run(f"SELECT {what}({calls})")
-        return float(spent) / calls
