@@ -20,7 +20,7 @@ from tools.common.results import Result
 
 FOLDER = Path("bench/figures")
 LAYERS = (
-    "bench", "beside", "endtoend", "growth", "headlines", "icount", "policies", "recovery", "simulation", "speed",
+    "bench", "beside", "growth", "headlines", "icount", "policies", "recovery", "simulation", "speed",
     "stack", "workload",
 )  # fmt: skip
 
