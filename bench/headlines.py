@@ -272,15 +272,18 @@ def facts(headline: Headline, items: Sequence[Mapping[str, Any]], arm: str) -> l
         before = found[f"{item['case']}, {item['figure']}: {base}"]
         lines.append(
             f"{headline.case[item['case']].says}; {item['figure']}: {before['median']:,.4g} -> {item['median']:,.4g} "
-            f"{item['unit']}, {interval(item['times'][base])} times as fast ({item['rounds']} rounds in turn)"
+            f"{item['unit']}, {interval(item['times'][base])} times as fast (rounds: {item['rounds']})"
         )
     return lines
 
 
-def write_patches(headline: Headline, items: Sequence[Mapping[str, Any]], top: Path, version: str) -> list[Path]:
+def write_patches(
+    headline: Headline, items: Sequence[Mapping[str, Any]], top: Path, version: str, percent: int
+) -> list[Path]:
     """One for each set of texts, as `git am` takes it; with the facts of the last arm that has it."""
     written, known = [], kinds.load()
-    about = f"On {environment.cpu()}, {environment.first_line('gcc', '--version')}, PostgreSQL {version}:"
+    size = "" if percent == 100 else f", all sizes at {percent} %"
+    about = f"On {environment.cpu()}, {environment.first_line('gcc', '--version')}, PostgreSQL {version}{size}:"
     for names, arm in {tuple(arm.kernels): arm.name for arm in headline.arm if arm.kernels}.items():
         chosen = kinds.chosen(known, " ".join(names))
         texts, _ = kinds.put_in(chosen, top)
@@ -326,7 +329,7 @@ def main(major: str, stems: tuple[str, ...], cases: tuple[str, ...], rounds: int
         for reason in dict.fromkeys(item["reason"] for item in items if item["reason"]):
             console().print(f"[red]failed[/] {stem}: {reason}", soft_wrap=True)
             bad = True
-        for path in write_patches(headline, items, control.folder, version):
+        for path in write_patches(headline, items, control.folder, version, percent):
             console().print(f"{path}", soft_wrap=True)
         results.write(
             "headlines",

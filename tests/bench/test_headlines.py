@@ -45,9 +45,7 @@ def test_what_was_measured_stands_in_the_items_and_in_the_message_of_the_patch()
     assert items[0]["times"] == {}
     assert (items[2]["median"], items[2]["times"]["unchanged"]["median"]) == (2.0, 3.0)
     assert {item["status"] for item in items} == {"passed"}
-    assert facts(headline, items, "ours") == [
-        "a stream; time: 6 -> 2 s, 3.00 [2.00, 4.00] times as fast (3 rounds in turn)"
-    ]
+    assert facts(headline, items, "ours") == ["a stream; time: 6 -> 2 s, 3.00 [2.00, 4.00] times as fast (rounds: 3)"]
 
 
 @pytest.mark.parametrize("came_to", ["other", ""])
