@@ -15,9 +15,7 @@ SETTINGS: dict[str, str | int] = {
     "autovacuum_freeze_max_age": 2_000_000_000,
     "autovacuum_multixact_freeze_max_age": 2_000_000_000,
 }
-FUNCTIONS = (
-    ("update_datfrozenxid()", "bytea", "update_datfrozenxid"),
-)
+FUNCTIONS = (("update_datfrozenxid()", "bytea", "update_datfrozenxid"),)
 ALL_ROWS = "SELECT relkind::text, relfrozenxid::text::bigint, relminmxid::text::bigint FROM pg_class"
 STORED = (
     "SELECT datfrozenxid::text::bigint, datminmxid::text::bigint FROM pg_database WHERE datname = current_database()"
