@@ -99,7 +99,7 @@ STEPS_full  := lint model 'model SIZE=large UP_TO=100000' prove prove-c 'test-py
 # Nothing is a sample; worlds run for ten minutes a stem. A day on two cores, so `make farm` has its longest parts.
 STEPS_everything := lint model 'model SIZE=large' prove prove-c 'test-python EXAMPLES=whole' test-servers \
   'test-tools EXAMPLES=whole' test-levels 'test-cross EXAMPLES=whole' test-browser test-minors 'differential EXAMPLES=deep' test-asan tsan \
-  'world MINUTES=10' fuzz changes test-candidates instructions findings check-upstream icount 'icount CROSS=aarch64' bench bench-endtoend report
+  'world MINUTES=10' fuzz changes test-candidates instructions findings check-upstream icount 'icount CROSS=aarch64' bench bench-headlines report
 JOB = $(PY) -m tools.job $@ $(STEPS_$@)
 
 main: $(SETUP)/python.stamp ##day models, proofs, a differential run, benchmarks, the report; STEM= narrows (a quarter of an hour)

@@ -20,8 +20,8 @@ from tools.common.results import Result
 
 FOLDER = Path("bench/figures")
 LAYERS = (
-    "bench", "beside", "endtoend", "growth", "icount", "policies", "recovery", "simulation", "speed", "stack",
-    "vacuum", "workload",
+    "bench", "beside", "growth", "headlines", "icount", "policies", "recovery", "simulation", "speed",
+    "stack", "workload",
 )  # fmt: skip
 
 

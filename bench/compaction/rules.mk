@@ -1,16 +1,10 @@
 # SPDX-License-Identifier: PostgreSQL
-# Compaction in Python and inside unmodified servers. UPDATES=1500000 makes the long recovery; REPEAT, the number of rounds.
-UPDATES ?= 500000
-REPEAT  ?= 3
-
+# Compaction in Python, and beside an unmodified server's own function.
 COMPACTION_IN_PYTHON := $(BENCH)/compaction/inputs.so $(BUILD)/ffi/$(FFI) $(SETUP)/python.stamp
 
-.PHONY: bench-speed bench-endtoend bench-beside
+.PHONY: bench-speed bench-beside
 bench-speed: $(COMPACTION_IN_PYTHON)
 	@$(PY) -m bench.compaction.speed
-
-bench-endtoend: $(PG_EXTENSIONS) $(COMPACTION_IN_PYTHON) $(SETUP)/servers.stamp
-	@$(PY) -m bench.compaction.endtoend.run --updates $(UPDATES) --repeat $(REPEAT)
 
 bench-beside: $(PG_EXTENSIONS) $(BENCH)/compaction/bench $(BUILD)/lib/libpgquern.so $(COMPACTION_IN_PYTHON) $(SETUP)/servers.stamp
 	@$(PY) -m bench.compaction.endtoend.beside

@@ -15,12 +15,7 @@ SETTINGS: dict[str, str | int] = {
     "autovacuum_freeze_max_age": 2_000_000_000,
     "autovacuum_multixact_freeze_max_age": 2_000_000_000,
 }
-FUNCTIONS = (
-    ("update_datfrozenxid()", "bytea", "update_datfrozenxid"),
-    ("time_datfrozenxid(int)", "bigint", "time_datfrozenxid"),
-    ("time_row(int)", "bigint", "time_row"),
-    ("time_cache(int)", "bigint", "time_cache"),
-)
+FUNCTIONS = (("update_datfrozenxid()", "bytea", "update_datfrozenxid"),)
 ALL_ROWS = "SELECT relkind::text, relfrozenxid::text::bigint, relminmxid::text::bigint FROM pg_class"
 STORED = (
     "SELECT datfrozenxid::text::bigint, datminmxid::text::bigint FROM pg_database WHERE datname = current_database()"
@@ -76,8 +71,3 @@ class Database:
         ((bounds,),) = self.run("SELECT update_datfrozenxid()")
         xid, multi, next_xid, next_multi = struct.unpack("<4I", bounds)
         return Pair(xid, multi), Pair(next_xid, next_multi)
-
-    def time(self, what: str, calls: int) -> float:
-        """Nanoseconds of one call, of `calls` in one transaction. what: time_datfrozenxid, time_row or time_cache."""
-        ((spent,),) = self.run(f"SELECT {what}({calls})")
-        return float(spent) / calls

@@ -277,7 +277,7 @@ def fill_from(checkout: Path | None, major: str, work: Path) -> tuple[str, Any]:
 @click.option("--mends", is_flag=True, help="What mends our findings, in the place of kernels.")
 @click.option("--checkout", type=click.Path(path_type=Path, exists=True), help="In place of the source package.")
 def main(major: str, kernels: str, suites: str, tests: str, checkout: Path | None, mends: bool) -> None:
-    known = {name: kind for name, kind in kinds.load().items() if bool(kind.finding) == mends}
+    known = {name: kind for name, kind in kinds.load().items() if (kind.finding if mends else kind.symbol)}
     try:
         chosen, names = kinds.chosen(known, kernels), named(suites)
     except ValueError as error:

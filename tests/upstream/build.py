@@ -57,22 +57,15 @@ def workshop() -> Path:
 def as_confined_user() -> list[str]:
     """The prefix of a command of the server's user. Its servers end with it, where namespaces of PIDs are allowed.
 
-    A shell is the first process there, and not make: that is confused by the orphans which it gets.
+    A shell is the first process there, and not make: that is confused by the orphans which it gets. perf wants a /proc
+    of the namespace, which may be forbidden.
     """
-    prefix = [
-        "setpriv",
-        "--pdeathsig=KILL",
-        "unshare",
-        "--pid",
-        "--fork",
-        "--kill-child",
-        "sh",
-        "-c",
-        '"$@"; exit $?',
-        "sh",
-    ]
-    allowed = subprocess.run([*prefix, "true"], capture_output=True).returncode == 0
-    return [*(prefix if allowed else []), *as_server_user()]
+    for proc in (["--mount-proc"], []):
+        own = ["setpriv", "--pdeathsig=KILL", "unshare", "--pid", *proc, "--fork", "--kill-child"]
+        prefix = [*own, "sh", "-c", '"$@"; exit $?', "sh"]
+        if subprocess.run([*prefix, "true"], capture_output=True).returncode == 0:
+            return [*prefix, *as_server_user()]
+    return as_server_user()
 
 
 @dataclass(frozen=True)

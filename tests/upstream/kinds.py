@@ -4,8 +4,10 @@
 from __future__ import annotations
 
 import difflib
+import textwrap
 import tomllib
 from collections.abc import Mapping, Sequence
+from email.utils import formatdate
 from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict
@@ -16,6 +18,9 @@ from tools.drift import functions, source
 from tools.drift.functions import Followed
 
 HEADER = "pgquern.h"
+HOW_TO_BUILD = (
+    "Build with\n  ./configure CPPFLAGS=-I/path/to/pgquern/csrc LIBS=/path/to/pgquern/build/lib/libpgquern.a\n\n"
+)
 
 
 class Function(BaseModel):
@@ -70,6 +75,8 @@ class Kind(BaseModel):
     """Of ratios.toml: where a server calls it."""
     finding: str = ""
     """A mend's: the folder in tests/findings/ whose `reproduce` must find nothing."""
+    alone: bool = False
+    """Put in only where it is named: another kind changes the same lines, or it is a proposal of others."""
     variant: list[Variant]
 
 
@@ -84,7 +91,7 @@ def load(top: Path = Path("tests")) -> dict[str, Kind]:
 
 def chosen(kinds: dict[str, Kind], names: str) -> list[Kind]:
     """Those that are named, or all. Raises ValueError for a name that there is not."""
-    wanted = names.split() or list(kinds)
+    wanted = names.split() or [name for name, kind in kinds.items() if not kind.alone]
     if unknown := [name for name in wanted if name not in kinds]:
         raise ValueError(f"there is no {' '.join(unknown)}; there are: {' '.join(kinds)}")
     return [kinds[name] for name in wanted]
@@ -155,6 +162,20 @@ def put_in(kinds: Sequence[Kind], top: Path) -> tuple[dict[Path, str], dict[str,
     return texts, left_out
 
 
+def mail(chosen: Sequence[Kind], texts: Mapping[Path, str], top: Path, facts: Sequence[str]) -> str:
+    """The same as a mail for `git am`: what each kind does, and a paragraph for each fact."""
+    subject, *more = (kind.says for kind in chosen)
+    kernels = [HOW_TO_BUILD.rstrip()] if any(HEADER in text for text in texts.values()) else []
+    paragraphs = ["\n".join(textwrap.wrap(fact, 72, break_long_words=False)) for fact in (*more, *facts)]
+    diff = patch(texts, top)
+    return (
+        f"From {'0' * 40} Mon Sep 17 00:00:00 2001\nFrom: pgquern <pgquern@localhost>\n"
+        f"Date: {formatdate()}\nSubject: [PATCH] {subject}\n\n"
+        + "\n\n".join([*paragraphs, *kernels])
+        + f"\n---\n{diff[diff.index('--- a/') :]}-- \npgquern\n"
+    )
+
+
 def with_kind(kind: Kind, top: Path, texts: Mapping[Path, str]) -> dict[Path, str]:
     """The files that one kind changes; `texts` has those that were changed before it."""
     done: dict[Path, str] = {}
@@ -171,10 +192,7 @@ def with_kind(kind: Kind, top: Path, texts: Mapping[Path, str]) -> dict[Path, st
 
 def patch(texts: Mapping[Path, str], top: Path) -> str:
     """What a hacker would apply to this checkout with `patch -p1`."""
-    head = (
-        "Kernels of pgquern in the place of upstream's. Build with\n"
-        "  ./configure CPPFLAGS=-I/path/to/pgquern/csrc LIBS=/path/to/pgquern/build/lib/libpgquern.a\n\n"
-    )
+    head = "Kernels of pgquern in the place of upstream's. " + HOW_TO_BUILD
     lines = [head] if any(HEADER in text for text in texts.values()) else []
     for path in sorted(texts):
         old, new = (text.splitlines(keepends=True) for text in ((top / path).read_text(), texts[path]))

@@ -85,15 +85,15 @@ def install(tree: Tree) -> Path:
     return next(to.rglob("bin/postgres")).parent
 
 
-def run(tree: Tree, programs: Path, folder: Path, text: str) -> str:
-    """What a text of ratios.toml prints, in an empty folder. Raises BuildError if it fails."""
+def run(tree: Tree, programs: Path, folder: Path, text: str, variables: Mapping[str, str] | None = None) -> str:
+    """What a text for a shell prints, after ratios.sh in an empty folder. Raises BuildError if it fails."""
     shutil.rmtree(folder, ignore_errors=True)
     build.give(folder)
     log = folder.with_name(f"{folder.name}.log")
     with tempfile.TemporaryDirectory(prefix="pgquern-", dir="/tmp") as socket:
         build.give(Path(socket))
         script = f'cd "$1"; export PATH="$2:$PATH" PGHOST="$3"\n{(HERE / "ratios.sh").read_text()}\n{text}'
-        if tree.run("bash", "-c", script, "ratios", folder, programs, socket, log=log):
+        if tree.run("bash", "-c", script, "ratios", folder, programs, socket, log=log, environment=variables):
             said = "\n".join(log.read_text(errors="replace").splitlines()[-15:])
             raise BuildError(f"it failed in {folder} ({log}):\n{said}")
     return log.read_text(errors="replace")
@@ -143,7 +143,7 @@ def main(major: str, rounds: int, only: str) -> None:
     if unknown := [name for name in only.split() if name not in MEASURES]:
         console(stderr=True).print(f"there is no measure {' '.join(unknown)}; there are: {' '.join(MEASURES)}")
         raise SystemExit(2)
-    chosen = kinds.chosen({name: kind for name, kind in kinds.load().items() if not kind.finding}, "")
+    chosen = kinds.chosen({name: kind for name, kind in kinds.load().items() if kind.symbol}, "")
     work = build.workshop()
     try:
         version, fill = fill_from(None, major, work)

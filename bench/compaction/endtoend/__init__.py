@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: PostgreSQL
-"""Our kernels inside unmodified servers: how long recovery and VACUUM take."""
+"""Our kernels in the process of an unmodified server."""

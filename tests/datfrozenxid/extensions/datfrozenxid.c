@@ -53,8 +53,6 @@ ABI_FUNCTION(update_datfrozenxid)
     return (abi_datum)out;
 }
 
-/* ---- the cost of the whole function, and of the two ways to look at the pg_database row ---- */
-
 static int64_t now(void)
 {
     struct timespec time;
@@ -70,68 +68,5 @@ ABI_FUNCTION(time_datfrozenxid)
 
     for (int i = 0; i < (int)call->args[0].value; i++)
         vac_update_datfrozenxid();
-    return (abi_datum)(now() - start);
-}
-
-enum {
-    DATABASE_RELATION = 1262, /* src/include/catalog/pg_database.h */
-    DATABASE_OID_INDEX = 2672,
-    ANUM_OID = 1,
-    BT_EQUAL = 3, /* src/include/access/stratnum.h */
-    F_OIDEQ = 184,
-    ROW_EXCLUSIVE_LOCK = 3,
-    DATABASEOID = 21 /* src/include/utils/syscache.h of 15; other majors number their caches otherwise */
-};
-
-extern uint32_t MyDatabaseId;
-
-void *table_open(uint32_t relation, int lock);
-void table_close(void *relation, int lock);
-void ScanKeyInit(void *key, int16_t attribute, uint16_t strategy, uint32_t procedure, abi_datum argument);
-void systable_inplace_update_begin(void *relation, uint32_t index, bool index_ok, void *snapshot, int nkeys,
-                                   const void *key, void **tuple, void **state);
-void systable_inplace_update_cancel(void *state);
-void heap_freetuple(void *tuple);
-void *SearchSysCache1(int cache, abi_datum key);
-void ReleaseSysCache(void *tuple);
-
-/*
- * time_row(calls int) -> bigint: nanoseconds of what the function does with the pg_database row if nothing is to be written: open the
- * table, fetch the row through its index, lock tuple and buffer, copy the row, unlock, close.
- */
-ABI_FUNCTION(time_row)
-{
-    int64_t start = now();
-
-    for (int i = 0; i < (int)call->args[0].value; i++) {
-        _Alignas(8) char key[128]; /* a ScanKeyData, 72 bytes */
-        void *relation = table_open(DATABASE_RELATION, ROW_EXCLUSIVE_LOCK), *tuple, *state;
-
-        ScanKeyInit(key, ANUM_OID, BT_EQUAL, F_OIDEQ, MyDatabaseId);
-        systable_inplace_update_begin(relation, DATABASE_OID_INDEX, true, NULL, 1, key, &tuple, &state);
-        if (tuple == NULL)
-            abi_report(ABI_ERROR, ABI_DATA_CORRUPTED, "time_row: the database has no row");
-        systable_inplace_update_cancel(state);
-        heap_freetuple(tuple);
-        table_close(relation, ROW_EXCLUSIVE_LOCK);
-    }
-    return (abi_datum)(now() - start);
-}
-
-/* time_cache(calls int) -> bigint: nanoseconds of what the patch does in its place: find the row in the syscache, and let go of it. */
-ABI_FUNCTION(time_cache)
-{
-    int64_t start = now();
-
-    if (PG_MAJOR != 15)
-        abi_report(ABI_ERROR, ABI_INVALID_PARAMETER,
-                   "time_cache: the number of the cache is known for 15 only");
-    for (int i = 0; i < (int)call->args[0].value; i++) {
-        void *tuple = SearchSysCache1(DATABASEOID, MyDatabaseId);
-
-        if (tuple == NULL)
-            abi_report(ABI_ERROR, ABI_DATA_CORRUPTED, "time_cache: the database has no row");
-        ReleaseSysCache(tuple);
-    }
     return (abi_datum)(now() - start);
 }

@@ -1,2 +1,0 @@
-# SPDX-License-Identifier: PostgreSQL
-"""The function inside a real server."""
