@@ -166,6 +166,19 @@ def test_the_newer_of_two_slots_counts_and_an_fsync_takes_the_older_one_off(reop
     cache.close()
 
 
+def test_a_slot_that_an_open_could_not_read_is_taken_off_by_an_fsync() -> None:
+    """Its page is newer than the store's, which counts from then on; and nothing is dirty."""
+    disk = with_page_0_on_the_ssd(1)
+    cache = opened(disk)
+    cache.write(0, page(2))
+    for other in range(20, 20 + FRAMES):
+        cache.read(other)
+    assert cache.where(0) == Where.ON_SSD | Where.SSD_DIRTY
+    cache.close()
+    disk.broken = fails_at(Operation("read", File.SSD, FIRST_SLOT + slot_of_page_0(disk) * SLOT, SLOT))
+    stays_after_an_fsync(disk, opened(disk), 1)
+
+
 # ---- a sync fails, the process is killed, the machine goes on, and then loses its power -----------
 
 
