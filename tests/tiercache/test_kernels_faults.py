@@ -166,8 +166,10 @@ def test_the_newer_of_two_slots_counts_and_an_fsync_takes_the_older_one_off(reop
     cache.close()
 
 
-def test_a_slot_that_an_open_could_not_read_is_taken_off_by_an_fsync() -> None:
-    """Its page is newer than the store's, which counts from then on; and nothing is dirty."""
+@pytest.mark.parametrize("fails_first", [False, True])
+def test_a_slot_that_an_open_could_not_read_is_taken_off_by_an_fsync(fails_first: bool) -> None:
+    """Its page is newer than the store's, which counts from then on; and nothing is dirty. fails_first: neither can it
+    be overwritten, nor the control file; the next fsync writes that."""
     disk = with_page_0_on_the_ssd(1)
     cache = opened(disk)
     cache.write(0, page(2))
@@ -176,7 +178,10 @@ def test_a_slot_that_an_open_could_not_read_is_taken_off_by_an_fsync() -> None:
     assert cache.where(0) == Where.ON_SSD | Where.SSD_DIRTY
     cache.close()
     disk.broken = fails_at(Operation("read", File.SSD, FIRST_SLOT + slot_of_page_0(disk) * SLOT, SLOT))
-    stays_after_an_fsync(disk, opened(disk), 1)
+    cache = opened(disk)
+    if fails_first:
+        fsync_fails(disk, cache, lambda operation: operation.what == "write" and operation.file is not File.STORE)
+    stays_after_an_fsync(disk, cache, 1)
 
 
 # ---- a sync fails, the process is killed, the machine goes on, and then loses its power -----------
