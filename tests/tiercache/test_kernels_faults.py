@@ -201,6 +201,21 @@ def test_a_block_stays_listed_until_it_is_durable() -> None:
     stays_after_an_fsync(disk, cache, 1, slots=0)
 
 
+def test_a_block_that_could_not_be_listed_is_not_written() -> None:
+    """Otherwise a later sync that fails would forget it, and no open would write it again."""
+    disk = Disk(PAGES, 0)
+    cache = opened(disk, slots=0)
+    cache.write(0, page(1))
+    fsync_fails(disk, cache, lambda op: op.what == "write" and op.offset >= PAGES * PAGE_SIZE)
+    cache.write(20, page(9))
+    disk.broken = fails_at(Operation("sync", File.STORE))
+    with pytest.raises(PgquernError):
+        cache.write_back(1)
+    cache.close()
+    disk.broken = lambda _operation: False
+    stays_after_an_fsync(disk, opened(disk, slots=0), 0, slots=0)
+
+
 class Sparse:
     """A large store in which few pages are written, whose syncs may fail; and which pages each write began at."""
 
