@@ -166,6 +166,24 @@ def test_the_newer_of_two_slots_counts_and_an_fsync_takes_the_older_one_off(reop
     cache.close()
 
 
+@pytest.mark.parametrize("fails_first", [False, True])
+def test_a_slot_that_an_open_could_not_read_is_taken_off_by_an_fsync(fails_first: bool) -> None:
+    """Its page is newer than the store's, which counts from then on; and nothing is dirty. fails_first: neither can it
+    be overwritten, nor the control file; the next fsync writes that."""
+    disk = with_page_0_on_the_ssd(1)
+    cache = opened(disk)
+    cache.write(0, page(2))
+    for other in range(20, 20 + FRAMES):
+        cache.read(other)
+    assert cache.where(0) == Where.ON_SSD | Where.SSD_DIRTY
+    cache.close()
+    disk.broken = fails_at(Operation("read", File.SSD, FIRST_SLOT + slot_of_page_0(disk) * SLOT, SLOT))
+    cache = opened(disk)
+    if fails_first:
+        fsync_fails(disk, cache, lambda operation: operation.what == "write" and operation.file is not File.STORE)
+    stays_after_an_fsync(disk, cache, 1)
+
+
 # ---- a sync fails, the process is killed, the machine goes on, and then loses its power -----------
 
 
@@ -181,6 +199,21 @@ def test_a_block_stays_listed_until_it_is_durable() -> None:
     cache.close()
     cache = opened(disk, slots=0)
     stays_after_an_fsync(disk, cache, 1, slots=0)
+
+
+def test_a_block_that_could_not_be_listed_is_not_written() -> None:
+    """Otherwise a later sync that fails would forget it, and no open would write it again."""
+    disk = Disk(PAGES, 0)
+    cache = opened(disk, slots=0)
+    cache.write(0, page(1))
+    fsync_fails(disk, cache, lambda op: op.what == "write" and op.offset >= PAGES * PAGE_SIZE)
+    cache.write(20, page(9))
+    disk.broken = fails_at(Operation("sync", File.STORE))
+    with pytest.raises(PgquernError):
+        cache.write_back(1)
+    cache.close()
+    disk.broken = lambda _operation: False
+    stays_after_an_fsync(disk, opened(disk, slots=0), 0, slots=0)
 
 
 class Sparse:

@@ -259,10 +259,10 @@ def test_a_page_that_three_want_is_read_once(between: tuple[Between, TierCache])
         assert sum(operation.what == "read" for operation in disk.log[before:]) == 1
 
 
-@pytest.mark.parametrize("comes_before", [False, True])
-def test_a_page_written_while_it_is_read_past_the_memory_is_read_again(comes_before: bool) -> None:
-    """No page can leave as the read begins. Then its page is written, comes_before: in memory, where another read has
-    brought it; and the store is, between two sectors of the read."""
+@pytest.mark.parametrize("another", ["", "brings it to memory", "reads past the memory, too"])
+def test_a_page_written_while_it_is_read_past_the_memory_is_read_again(another: str) -> None:
+    """No page can leave as the read begins. Then its page is written, beside another read or after it, and the store
+    is, between two sectors of the read."""
     disk = Between(PAGES, SLOTS)
     cache = TierCache(disk, **SIZES | {"slots": 0})
     for page in (40, *range(16)):
@@ -270,13 +270,17 @@ def test_a_page_written_while_it_is_read_past_the_memory_is_read_again(comes_bef
     disk.broken = lambda operation: operation[:2] == ("write", File.STORE)
     with pytest.raises(PgquernError):
         cache.fsync()
-    read = disk.read
+    read, begun = disk.read, list[int]()
 
     def slow(file: File, size: int, offset: int) -> bytes:
         first = read(file, size, offset)
+        if another == "reads past the memory, too" and not begun:
+            begun.append(offset)
+            assert cache.read(40) == contents(1000)
+            return first[:SECTOR] + read(file, size, offset)[SECTOR:]
         disk.read = read  # type: ignore[method-assign]
         disk.broken = lambda _operation: False
-        if comes_before:
+        if another == "brings it to memory":
             cache.fsync()
             assert cache.read(40) == contents(40)
         cache.write(40, contents(1000))

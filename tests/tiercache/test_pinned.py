@@ -197,3 +197,19 @@ def test_a_write_that_waited_for_a_reader_finds_its_page_anew(
     assert cache.read(64) == contents(1000)
     cache.fsync()
     all_as_written(disk, {64: contents(1000)})
+
+
+def test_a_page_that_is_written_while_its_frame_is_waited_for_stays(
+    fault: ctypes.CDLL, held: int, cache: TierCache
+) -> None:
+    """Page 0 is to leave, and is being copied. A write to it waits beside who needs its frame, and goes on first."""
+    reader = started(lambda: lib.pgq_tiercache_read(cache._cache, 0, ffi.cast("void *", held)))
+    other = started(lambda: cache.read(61))
+    writer = started(lambda: cache.write(0, contents(1000)))
+    assert fault.stop(ctypes.c_ulong(other.ident or 0)) == 0
+    assert fault.let_go() == 0
+    writer.join()
+    assert fault.go_on() == 0
+    reader.join()
+    other.join()
+    assert cache.read(0) == contents(1000)
