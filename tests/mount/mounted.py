@@ -61,11 +61,11 @@ class Mount:
 
     def __init__(
         self, data: Path, point: Path, *, protect: str = "double-write", memory: int = 256, wal: str = "direct",
-        environment: Mapping[str, str] | None = None,
+        shares: str = "", environment: Mapping[str, str] | None = None,
     ) -> None:  # fmt: skip
         self.data, self.point, self.wal = data, point, wal
         self.environment = environment or {}
-        self.words = [*map(str, (PROGRAM, data, point, protect, memory, wal)), "background"]
+        self.words = [*map(str, (PROGRAM, data, point, protect, memory, wal)), "background", shares]
 
     def start(self) -> subprocess.CompletedProcess[str]:
         """In the background it closes stderr: so this returns."""
