@@ -64,7 +64,16 @@ def changed(folder: Path, name: str, old: str, new: str) -> Path:
     flags = subprocess.check_output(["pkg-config", "--cflags", "--libs", "fuse3"], text=True).split()
     others = sorted(set((TOP / "build/mount").glob("*.o")) - {TOP / "build/mount" / name.replace(".c", ".o")})
     include = [f"-I{TOP}/{path}" for path in ("csrc", "tools/mount")]
-    command = ["gcc", "-O1", "-w", "-std=c11", "-D_GNU_SOURCE", "-D_FILE_OFFSET_BITS=64", *include, folder / name]
+    command: list[str | Path] = [
+        "gcc",
+        "-O1",
+        "-w",
+        "-std=c11",
+        "-D_GNU_SOURCE",
+        "-D_FILE_OFFSET_BITS=64",
+        *include,
+        folder / name,
+    ]
     command += [*others, TOP / "build/lib/libpgquern.a", *flags, "-lpthread", "-o", folder / "pgquern-mount"]
     subprocess.run(command, check=True)
     return folder / "pgquern-mount"
