@@ -7,6 +7,7 @@
  * the other, each in so many microseconds.
  */
 #include <dlfcn.h>
+#include <errno.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdbool.h>
@@ -15,6 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/uio.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -134,6 +136,19 @@ ssize_t pread(int fd, void *bytes, size_t size, off_t at)
         clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &t, NULL);
     }
     return pread64(fd, bytes, size, at);
+}
+
+/* Nothing is in the cache of the slow device. */
+ssize_t preadv64v2(int fd, const struct iovec *to, int n, off_t at, int flags)
+{
+    ssize_t (*real)(int, const struct iovec *, int, off_t, int);
+
+    if (setting("CRASH_SLOW") > 0) {
+        errno = EAGAIN;
+        return -1;
+    }
+    *(void **)&real = dlsym(RTLD_NEXT, "preadv64v2");
+    return real(fd, to, n, at, flags);
 }
 
 /* As csrc/ calls it. */

@@ -61,7 +61,7 @@ def test_who_asks(folder: Path) -> None:
             assert one.queue == 0
             assert one.done["read"].bytes == PAGE * one.done["read"].requests
             assert 0 < one.done["read"].median_ns <= one.done["read"].p99_ns
-            assert one.done["disk"].bytes > one.done["read"].bytes + one.done["write"].bytes  # the area, and in place
+            assert one.done["disk"].bytes > 2 * one.done["write"].bytes  # to the area, and in place
         mount.end()
 
 
