@@ -3,9 +3,11 @@
  * A power loss, loaded before libc into the program of the mount. It counts what is written and synced (pwrite, fdatasync,
  * fsync). The call number CRASH_AT is done half, and ends the program: what was written and not synced since is lost or
  * not, in pieces of 4 KiB, as CRASH_SEED has it. With CRASH_FORGETS=fdatasync syncs do nothing: the control of the tests.
- * CRASH_LOG names a file that gets the number of calls at the end of each.
+ * CRASH_LOG names a file that gets the number of calls at the end of each. CRASH_SLOW: a device that does one read after
+ * the other, each in so many microseconds.
  */
 #include <dlfcn.h>
+#include <errno.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdbool.h>
@@ -14,6 +16,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/uio.h>
+#include <time.h>
 #include <unistd.h>
 
 #define PIECE 4096u
@@ -106,7 +110,7 @@ ssize_t pwrite64(int fd, const void *bytes, size_t size, off_t at)
     for (size_t did = 0; ino != 0 && did < size; did += PIECE) {
         before *b = calloc(1, sizeof(*b));
         *b = (before){.next = unsynced, .fd = dup(fd), .ino = ino, .at = at + (off_t)did};
-        b->size = pread(fd, b->bytes, size - did < PIECE ? size - did : PIECE, b->at);
+        b->size = pread64(fd, b->bytes, size - did < PIECE ? size - did : PIECE, b->at);
         unsynced = b;
     }
     ssize_t n = really_write(fd, bytes, size, at);
@@ -114,6 +118,43 @@ ssize_t pwrite64(int fd, const void *bytes, size_t size, off_t at)
         crash();
     pthread_mutex_unlock(&mutex);
     return n;
+}
+
+ssize_t pread(int fd, void *bytes, size_t size, off_t at)
+{
+    static int64_t is_free;
+    int64_t slow = setting("CRASH_SLOW") * INT64_C(1000), second = 1000000000;
+    struct timespec t;
+
+    if (slow > 0) {
+        pthread_mutex_lock(&mutex);
+        clock_gettime(CLOCK_MONOTONIC, &t);
+        int64_t now = t.tv_sec * second + t.tv_nsec;
+        int64_t ends = is_free = (is_free > now ? is_free : now) + slow;
+        pthread_mutex_unlock(&mutex);
+        t = (struct timespec){ends / second, ends % second};
+        clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &t, NULL);
+    }
+    return pread64(fd, bytes, size, at);
+}
+
+/* Nothing is in the cache of the slow device. */
+ssize_t preadv64v2(int fd, const struct iovec *to, int n, off_t at, int flags)
+{
+    ssize_t (*real)(int, const struct iovec *, int, off_t, int);
+
+    if (setting("CRASH_SLOW") > 0) {
+        errno = EAGAIN;
+        return -1;
+    }
+    *(void **)&real = dlsym(RTLD_NEXT, "preadv64v2");
+    return real(fd, to, n, at, flags);
+}
+
+/* As csrc/ calls it. */
+ssize_t pwrite(int fd, const void *bytes, size_t size, off_t at)
+{
+    return pwrite64(fd, bytes, size, at);
 }
 
 static int sync_file(const char *name, int fd)

@@ -56,16 +56,39 @@ def needed() -> None:
     subprocess.run(["make", "-s", PROGRAM.relative_to(TOP), CRASH.relative_to(TOP)], cwd=TOP, check=True)
 
 
+def changed(folder: Path, name: str, old: str, new: str) -> Path:
+    """The program with a change of one of its sources."""
+    text = (TOP / "tools/mount" / name).read_text()
+    assert text.count(old) == 1
+    (folder / name).write_text(text.replace(old, new))
+    flags = subprocess.check_output(["pkg-config", "--cflags", "--libs", "fuse3"], text=True).split()
+    others = sorted(set((TOP / "build/mount").glob("*.o")) - {TOP / "build/mount" / name.replace(".c", ".o")})
+    include = [f"-I{TOP}/{path}" for path in ("csrc", "tools/mount")]
+    command: list[str | Path] = [
+        "gcc",
+        "-O1",
+        "-w",
+        "-std=c11",
+        "-D_GNU_SOURCE",
+        "-D_FILE_OFFSET_BITS=64",
+        *include,
+        folder / name,
+    ]
+    command += [*others, TOP / "build/lib/libpgquern.a", *flags, "-lpthread", "-o", folder / "pgquern-mount"]
+    subprocess.run(command, check=True)
+    return folder / "pgquern-mount"
+
+
 class Mount:
     """`data` at `point`, folders that are there."""
 
     def __init__(
         self, data: Path, point: Path, *, protect: str = "double-write", memory: int = 256, wal: str = "direct",
-        environment: Mapping[str, str] | None = None,
+        shares: str = "", environment: Mapping[str, str] | None = None, program: Path = PROGRAM,
     ) -> None:  # fmt: skip
         self.data, self.point, self.wal = data, point, wal
         self.environment = environment or {}
-        self.words = [*map(str, (PROGRAM, data, point, protect, memory, wal)), "background"]
+        self.words = [*map(str, (program, data, point, protect, memory, wal)), "background", shares]
 
     def start(self) -> subprocess.CompletedProcess[str]:
         """In the background it closes stderr: so this returns."""

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.mount.mounted import CRASH, Mount
+from tests.mount.mounted import CRASH, PROGRAM, Mount, changed
 
 PAGE = 8192
 FILES = ("5/16384", "5/16385")
@@ -118,12 +118,14 @@ def made(folder: Path) -> History:
     return history
 
 
-def after_crashes(folder: Path, protect: str = "double-write", forgets: str = "") -> Iterator[list[str]]:
+def after_crashes(
+    folder: Path, protect: str = "double-write", forgets: str = "", program: Path = PROGRAM
+) -> Iterator[list[str]]:
     """For each crash what was wrong after it."""
     log = folder / "log"
     calm = {"LD_PRELOAD": str(CRASH), "CRASH_LOG": str(log)}
     made(folder / "calm")
-    with Mount(folder / "calm/data", folder / "calm/mnt", protect=protect, environment=calm) as mount:
+    with Mount(folder / "calm/data", folder / "calm/mnt", protect=protect, environment=calm, program=program) as mount:
         first = int(log.read_text()) if log.exists() else 0
         made(folder / "other").run(mount.point / "base")
         last = int(log.read_text())
@@ -133,20 +135,20 @@ def after_crashes(folder: Path, protect: str = "double-write", forgets: str = ""
             here = folder / f"{at}-{seed}"
             history = made(here)
             loss = {"LD_PRELOAD": str(CRASH), "CRASH_AT": str(at), "CRASH_SEED": str(seed), "CRASH_FORGETS": forgets}
-            mount = Mount(here / "data", here / "mnt", protect=protect, environment=loss)
+            mount = Mount(here / "data", here / "mnt", protect=protect, environment=loss, program=program)
             with mount, pytest.raises(OSError, match="connect"):
                 history.run(mount.point / "base")
             mount.wait()
             assert not (here / "data/PG_VERSION").exists()
             loss["CRASH_AT"] = str(1 + (3 * at + seed) % AGAIN)
-            again = Mount(here / "data", here / "mnt", protect=protect, environment=loss)
+            again = Mount(here / "data", here / "mnt", protect=protect, environment=loss, program=program)
             if again.start().returncode == 0:
                 with suppress(OSError):
                     for _ in range(AGAIN):
                         history.other_file(again.point / "base")
             again.__exit__()
             again.wait()
-            with Mount(here / "data", here / "mnt", protect=protect) as mount:
+            with Mount(here / "data", here / "mnt", protect=protect, program=program) as mount:
                 yield [f"call {at}, seed {seed}: {what}" for what in history.wrong(mount.point / "base")]
                 mount.end()
             assert (here / "data/PG_VERSION").exists()
@@ -166,3 +168,33 @@ def test_without_protection_a_page_is_torn(tmp_path: Path) -> None:
 def test_without_its_syncs_a_page_is_torn(tmp_path: Path) -> None:
     """The area and the pages in place are synced by fdatasync: that they are in order hangs on it."""
     assert any("torn" in what for wrong in after_crashes(tmp_path, forgets="fdatasync") for what in wrong)
+
+
+CHANGES = {
+    "the area is not synced": (
+        "area.c", "    if ((failed = io_sync(area.fd)) != 0)\n        return failed;\n    counts", "    counts",
+    ),
+    "in place before the area": (
+        "pages.c",
+        "        (failed = area_write(data_fd, slots, batch, bytes_of_batch)) == 0) {\n        pending = true;\n"
+        "        failed = in_place();\n",
+        "        (failed = in_place()) == 0) {\n        failed = area_write(data_fd, slots, batch, bytes_of_batch);\n",
+    ),
+    "fsync returns early": (
+        "pages.c", "    int failed = step_all(file);\n    pthread", "    int failed = 0;\n    pthread",
+    ),
+    "pages leave before they are synced": ("pages.c", "(failed = io_sync(slots[i].fd)) != 0)", "failed != 0)"),
+    "the area keeps what was unlinked or cut": (
+        "pages.c", "    if (ino != 0 && !area_holds(dev, ino))", "    if (ino != 0)",
+    ),
+    "a torn batch counts": ("area.c", " || crc_of(bytes + h.size + (size_t)i * PAGE, PAGE) != entries[i].crc)", ")"),
+    "what is repaired is not synced": (
+        "area.c", "        failed = SYS(fsync(fd));\n    close", "        failed = 0;\n    close",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", CHANGES)
+def test_a_changed_program_loses_or_tears_a_page(name: str, tmp_path: Path) -> None:
+    program = changed(tmp_path, *CHANGES[name])
+    assert any(after_crashes(tmp_path, program=program))

@@ -11,6 +11,7 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from functools import partial
 from pathlib import Path
 
 import psycopg
@@ -19,6 +20,7 @@ import pytest
 from tests.mount.mounted import CRASH, Mount
 from tests.postgres.server import BUILDS, EMBEDDED, Build, Server, ServerError, wait_for
 from tools.check_pages.relation import read
+from tools.mount.__main__ import figures
 
 pytestmark = [pytest.mark.servers, pytest.mark.plain]
 
@@ -178,6 +180,32 @@ def test_crashes_lose_nothing_and_tear_nothing(build: Build) -> None:
         server.start()
         on.rows()
         assert min(on.acknowledged) > 10
+
+
+def test_the_server_s_processes_are_told(build: Build) -> None:
+    """By titles that this major gives them, with a cluster_name."""
+    with cluster(build) as on:
+        on.server.stop()
+        on.server.configure(SETTINGS | {"cluster_name": "main", "bgwriter_delay": 10, "log_autovacuum_min_duration": 0})
+        on.server.start()
+
+        def asked(kind: str, name: str) -> bool:
+            on.server.execute("UPDATE account SET n = n + 1")
+            on.server.execute("CHECKPOINT")
+            return figures(on.mount.point).classes[name].done[kind].requests > 0
+
+        for kind, name in (
+            ("sync", "checkpointer"),
+            ("write", "checkpointer"),
+            ("read", "autovacuum"),
+            ("read", "backend"),
+            ("write", "writeback"),
+        ):
+            wait_for(partial(asked, kind, name), f"a {kind} of {name}")
+        done = figures(on.mount.point).classes["checkpointer"].done
+        assert done["read"].requests < done["write"].requests
+        on.server.stop()
+        on.mount.end()
 
 
 def guarded(server: Server, data: Path) -> bool:

@@ -2,6 +2,7 @@
 #include "area.h"
 
 #include "common/crc.h"
+#include "io.h"
 #include "mount.h"
 
 #include <errno.h>
@@ -225,9 +226,9 @@ int area_write(int data, const area_page *pages, unsigned n, uint8_t *bytes)
     uint8_t *from = bytes + AREA_HEADER - size;
     memcpy(from, head, size);
     area.armed = true;
-    if ((failed = write_all(area.fd, from, size + (size_t)n * PAGE, 0)) != 0)
+    if ((failed = io_write(area.fd, from, size + (size_t)n * PAGE, 0)) != 0)
         return failed;
-    if ((failed = SYS(fdatasync(area.fd))) != 0)
+    if ((failed = io_sync(area.fd)) != 0)
         return failed;
     counts.area_writes++;
     counts.area_bytes += size + (size_t)n * PAGE;
@@ -251,7 +252,7 @@ int area_empty(void)
         return 0;
     int failed = write_all(area.fd, zeroes, sizeof(zeroes), 0);
     if (failed == 0)
-        failed = SYS(fdatasync(area.fd));
+        failed = io_sync(area.fd);
     area.armed = failed != 0;
     return failed;
 }

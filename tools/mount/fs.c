@@ -6,8 +6,11 @@
  */
 #include "fs.h"
 
+#include "asker.h"
+#include "figures.h"
 #include "guard.h"
 #include "inode.h"
+#include "io.h"
 #include "mount.h"
 
 #include <dirent.h>
@@ -27,9 +30,11 @@
 static inode root = {.kind = ROOT}, shown = {.kind = SHOWN, .ino = 1}, wal = {.kind = WAL_LINK, .ino = 2},
              status = {.kind = STATUS, .ino = 3};
 
-static inode *of(fuse_ino_t ino)
+/* Each operation begins so: from now on its thread works for who asks. */
+static inode *of(fuse_req_t req, fuse_ino_t ino)
 {
     counts.requests++;
+    asker_is(fuse_req_ctx(req)->pid);
     return ino == FUSE_ROOT_ID ? &root : (inode *)(uintptr_t)ino;
 }
 
@@ -77,7 +82,7 @@ static int attributes(const inode *i, struct stat *s)
         return SYS(fstatat(i->fd, "", s, AT_EMPTY_PATH | AT_SYMLINK_NOFOLLOW));
     if (fstatat(root.fd, "", s, AT_EMPTY_PATH) != 0)
         return -errno;
-    s->st_mode = i->kind == STATUS ? S_IFREG | 0444 : S_IFLNK | 0777;
+    s->st_mode = i->kind == STATUS ? S_IFREG | 0644 : S_IFLNK | 0777;
     s->st_ino = i->ino;
     s->st_nlink = 1;
     s->st_size = 0;
@@ -145,7 +150,7 @@ static void reply_entry(fuse_req_t req, inode *parent, const char *name, bool fr
 
 static void op_lookup(fuse_req_t req, fuse_ino_t parent, const char *name)
 {
-    reply_entry(req, of(parent), name, false, 0);
+    reply_entry(req, of(req, parent), name, false, 0);
 }
 
 static bool is_own(const inode *i)
@@ -155,22 +160,22 @@ static bool is_own(const inode *i)
 
 static void op_forget(fuse_req_t req, fuse_ino_t ino, uint64_t lookups)
 {
-    if (!is_own(of(ino)))
-        inode_forget(of(ino), lookups);
+    if (!is_own(of(req, ino)))
+        inode_forget(of(req, ino), lookups);
     fuse_reply_none(req);
 }
 
 static void op_forget_multi(fuse_req_t req, size_t n, struct fuse_forget_data *forgets)
 {
     for (size_t i = 0; i < n; i++)
-        if (!is_own(of(forgets[i].ino)))
-            inode_forget(of(forgets[i].ino), forgets[i].nlookup);
+        if (!is_own(of(req, forgets[i].ino)))
+            inode_forget(of(req, forgets[i].ino), forgets[i].nlookup);
     fuse_reply_none(req);
 }
 
 static void op_getattr(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 {
-    const inode *i = of(ino);
+    const inode *i = of(req, ino);
     struct stat s;
     int failed = attributes(i, &s);
 
@@ -201,7 +206,7 @@ static struct timespec time_for(int set, int now, int given, struct timespec tim
 
 static void op_setattr(fuse_req_t req, fuse_ino_t ino, struct stat *s, int set, struct fuse_file_info *fi)
 {
-    inode *i = of(ino);
+    inode *i = of(req, ino);
     char path[64];
     int failed = is_own(i) && i->kind != ROOT ? -EPERM : 0;
 
@@ -225,7 +230,7 @@ static void op_setattr(fuse_req_t req, fuse_ino_t ino, struct stat *s, int set, 
 
 static void op_readlink(fuse_req_t req, fuse_ino_t ino)
 {
-    const inode *i = of(ino);
+    const inode *i = of(req, ino);
     char to[PATH_MAX + 300], name[PATH_MAX], path[64];
     size_t top = strlen(options.mountpoint);
     ssize_t n;
@@ -253,7 +258,7 @@ static void op_readlink(fuse_req_t req, fuse_ino_t ino)
 /* A folder; or a link, if `to` says where it leads. */
 static void make(fuse_req_t req, fuse_ino_t ino, const char *name, const char *to, mode_t mode)
 {
-    inode *parent = of(ino);
+    inode *parent = of(req, ino);
     const char *there = below(parent, name);
 
     as_asker(req);
@@ -274,8 +279,8 @@ static void op_symlink(fuse_req_t req, const char *to, fuse_ino_t ino, const cha
 
 static void op_link(fuse_req_t req, fuse_ino_t ino, fuse_ino_t new_ino, const char *name)
 {
-    const inode *i = of(ino);
-    inode *parent = of(new_ino);
+    const inode *i = of(req, ino);
+    inode *parent = of(req, new_ino);
     char path[64];
 
     reply_entry(req, parent, name, true,
@@ -296,7 +301,7 @@ static int forget_path(const inode *parent, const char *name)
 
 static void op_unlink(fuse_req_t req, fuse_ino_t ino, const char *name)
 {
-    const inode *parent = of(ino);
+    const inode *parent = of(req, ino);
     bool hold = is_relation(parent, name);
     int failed = 0;
 
@@ -313,13 +318,13 @@ static void op_unlink(fuse_req_t req, fuse_ino_t ino, const char *name)
 
 static void op_rmdir(fuse_req_t req, fuse_ino_t parent, const char *name)
 {
-    reply(req, SYS(unlinkat(of(parent)->fd, below(of(parent), name), AT_REMOVEDIR)));
+    reply(req, SYS(unlinkat(of(req, parent)->fd, below(of(req, parent), name), AT_REMOVEDIR)));
 }
 
 static void op_rename(fuse_req_t req, fuse_ino_t from_ino, const char *name, fuse_ino_t to_ino,
                       const char *new_name, unsigned int flags)
 {
-    const inode *from = of(from_ino), *to = of(to_ino);
+    const inode *from = of(req, from_ino), *to = of(req, to_ino);
     const char *old = below(from, name), *fresh = below(to, new_name);
     struct stat s;
     bool hold = is_relation(from, name) || is_relation(to, new_name) ||
@@ -342,25 +347,23 @@ static void op_rename(fuse_req_t req, fuse_ino_t from_ino, const char *name, fus
 
 static void reply_status(fuse_req_t req, size_t size, off_t at)
 {
-    char text[4096];
-    pages_figures now = pages_now();
-    int n = snprintf(
-        text, sizeof(text),
-        "data %s\nmountpoint %s\nprotect %s\npg_wal %s\ndaemon %d\npages_dirty %llu\npages_of_memory %llu\n",
-        options.data, options.mountpoint, options.protect ? "double-write" : "none",
-        options.wal_direct ? "direct" : "through", (int)getpid(), (unsigned long long)now.dirty,
-        (unsigned long long)now.most);
+    char text[8192];
+    size_t n = figures_text(text, sizeof(text)), left = at < (off_t)n ? n - (size_t)at : 0;
 
-#define X(name)                                                                                              \
-    if (n < (int)sizeof(text))                                                                               \
-        n += snprintf(text + n, sizeof(text) - (size_t)n, #name " %llu\n", (unsigned long long)counts.name);
-    COUNTERS(X)
-#undef X
-    if (n < (int)sizeof(text))
-        n += snprintf(text + n, sizeof(text) - (size_t)n, "said_last %s\n", last_said());
-    n = n < (int)sizeof(text) ? n : (int)sizeof(text) - 1;
-    size_t left = at < n ? (size_t)(n - at) : 0;
     fuse_reply_buf(req, text + n - left, size < left ? size : left);
+}
+
+/* What is written to the status file are shares. */
+static int set_shares(const char *bytes, size_t size)
+{
+    char text[256];
+
+    if (size >= sizeof(text))
+        return -EINVAL;
+    memcpy(text, bytes, size);
+    text[size] = '\0';
+    text[strcspn(text, "\n")] = '\0';
+    return io_shares(text);
 }
 
 /* Alignment that O_DIRECT asks for is not that of our buffers. */
@@ -386,7 +389,7 @@ static int open_inode(inode *i, struct fuse_file_info *fi)
 
 static void op_open(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 {
-    int failed = open_inode(of(ino), fi);
+    int failed = open_inode(of(req, ino), fi);
 
     if (failed != 0)
         reply(req, failed);
@@ -397,7 +400,7 @@ static void op_open(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 static void op_create(fuse_req_t req, fuse_ino_t ino, const char *name, mode_t mode,
                       struct fuse_file_info *fi)
 {
-    inode *parent = of(ino);
+    inode *parent = of(req, ino);
     struct fuse_entry_param e;
 
     as_asker(req);
@@ -429,18 +432,21 @@ static void op_release(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi
 
 static void op_read(fuse_req_t req, fuse_ino_t ino, size_t size, off_t at, struct fuse_file_info *fi)
 {
-    inode *i = of(ino);
+    inode *i = of(req, ino);
 
     if (i->kind == STATUS) {
         reply_status(req, size, at);
         return;
     }
+    uint64_t since = figures_clock();
     char *bytes = malloc(size);
     int64_t n = -ENOMEM;
-    if (bytes != NULL && i->kind == RELATION)
+    if (bytes != NULL && i->kind == RELATION) {
         n = pages_read(i->pages, (uint8_t *)bytes, size, (uint64_t)at);
-    else if (bytes != NULL && (n = pread((int)fi->fh, bytes, size, at)) < 0)
+        figures_add(FIGURE_READ, n < 0 ? 0 : (uint64_t)n, since);
+    } else if (bytes != NULL && (n = pread((int)fi->fh, bytes, size, at)) < 0) {
         n = -errno;
+    }
     if (n < 0)
         reply(req, (int)n);
     else
@@ -448,19 +454,33 @@ static void op_read(fuse_req_t req, fuse_ino_t ino, size_t size, off_t at, struc
     free(bytes);
 }
 
+static int fsync_pages(inode *i)
+{
+    uint64_t since = figures_clock();
+    int failed = pages_fsync(i->pages);
+
+    figures_add(FIGURE_SYNC, 0, since);
+    return failed;
+}
+
 static void op_write(fuse_req_t req, fuse_ino_t ino, const char *bytes, size_t size, off_t at,
                      struct fuse_file_info *fi)
 {
-    inode *i = of(ino);
+    inode *i = of(req, ino);
+    uint64_t since = figures_clock();
     int failed;
 
-    if (i->kind != RELATION) {
+    if (i->kind == STATUS) {
+        failed = set_shares(bytes, size);
+    } else if (i->kind != RELATION) {
         ssize_t n = pwrite((int)fi->fh, bytes, size, at);
         failed = SYS(n);
         size = (size_t)n;
-    } else if ((failed = pages_write(i->pages, (const uint8_t *)bytes, size, (uint64_t)at)) == 0 &&
-               (fi->flags & O_DSYNC) != 0) {
-        failed = pages_fsync(i->pages);
+    } else {
+        failed = pages_write(i->pages, (const uint8_t *)bytes, size, (uint64_t)at);
+        figures_add(FIGURE_WRITE, failed != 0 ? 0 : size, since);
+        if (failed == 0 && (fi->flags & O_DSYNC) != 0)
+            failed = fsync_pages(i);
     }
     if (failed != 0)
         reply(req, failed);
@@ -470,16 +490,18 @@ static void op_write(fuse_req_t req, fuse_ino_t ino, const char *bytes, size_t s
 
 static void op_fsync(fuse_req_t req, fuse_ino_t ino, int datasync, struct fuse_file_info *fi)
 {
-    inode *i = of(ino);
+    inode *i = of(req, ino);
     int fd = (int)fi->fh;
 
-    reply(req, i->kind == RELATION ? pages_fsync(i->pages) : SYS(datasync ? fdatasync(fd) : fsync(fd)));
+    reply(req, i->kind == RELATION ? fsync_pages(i)
+               : i->kind == STATUS ? 0
+                                   : SYS(datasync ? fdatasync(fd) : fsync(fd)));
 }
 
 static void op_fallocate(fuse_req_t req, fuse_ino_t ino, int mode, off_t at, off_t size,
                          struct fuse_file_info *fi)
 {
-    inode *i = of(ino);
+    inode *i = of(req, ino);
 
     reply(req, i->kind == RELATION ? pages_allocate(i->pages, mode, (uint64_t)at, (uint64_t)size)
                                    : SYS(fallocate((int)fi->fh, mode, at, size)));
@@ -488,7 +510,7 @@ static void op_fallocate(fuse_req_t req, fuse_ino_t ino, int mode, off_t at, off
 static void op_statfs(fuse_req_t req, fuse_ino_t ino)
 {
     struct statvfs s;
-    int failed = SYS(fstatvfs(of(ino)->fd, &s));
+    int failed = SYS(fstatvfs(of(req, ino)->fd, &s));
 
     if (failed != 0)
         reply(req, failed);
@@ -500,7 +522,7 @@ static void op_statfs(fuse_req_t req, fuse_ino_t ino)
 
 static void op_opendir(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 {
-    const inode *i = of(ino);
+    const inode *i = of(req, ino);
     int fd = openat(i->fd, i->kind == SHOWN ? "pg_tblspc" : ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     DIR *dir = fd < 0 ? NULL : fdopendir(fd);
 
@@ -516,7 +538,7 @@ static void op_opendir(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi
 
 static void op_readdir(fuse_req_t req, fuse_ino_t ino, size_t size, off_t at, struct fuse_file_info *fi)
 {
-    const inode *i = of(ino);
+    const inode *i = of(req, ino);
     DIR *dir = (DIR *)(uintptr_t)fi->fh;
     char *bytes = malloc(size);
     size_t did = 0;

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: PostgreSQL */
 #include "inode.h"
 
+#include "asker.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
@@ -96,6 +98,7 @@ void inode_forget(inode *i, uint64_t lookups)
     bool last = i->lookups == lookups;
     pthread_mutex_unlock(&mutex);
     /* Nobody has it open: the kernel holds a lookup for who has. */
+    asker_is_mount();
     if (last && i->pages != NULL && pages_flush(i->pages) != 0)
         last = false; /* its pages must not be lost: it stays */
     pthread_mutex_lock(&mutex);

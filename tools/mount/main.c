@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: PostgreSQL */
 /*
  * The program: start, signals, end. `pgquern mount` runs it, and knows the options:
- *   pgquern-mount DATA MOUNTPOINT double-write|none MEGABYTES direct|through background|foreground
+ *   pgquern-mount DATA MOUNTPOINT double-write|none MEGABYTES direct|through background|foreground SHARES
  *   pgquern-mount DATA    repairs it after a crash, and puts PG_VERSION back
  */
 #include "area.h"
 #include "fs.h"
 #include "guard.h"
+#include "io.h"
 #include "mount.h"
 #include "pages.h"
 
@@ -148,7 +149,7 @@ static void parse(int argc, char **argv)
 {
     struct statvfs s;
 
-    if (argc != 2 && argc != 7) {
+    if (argc != 2 && argc != 8) {
         fprintf(stderr, "pgquern-mount: run pgquern mount, or pgquern unmount\n");
         exit(2);
     }
@@ -165,6 +166,8 @@ static void parse(int argc, char **argv)
     options.memory = strtoull(argv[4], NULL, 10) << 20;
     options.wal_direct = strcmp(argv[5], "through") != 0;
     options.foreground = strcmp(argv[6], "foreground") == 0;
+    if (io_shares(argv[7]) != 0)
+        exit(2);
     if (is_within(options.data, options.mountpoint) || is_within(options.mountpoint, options.data) ||
         strchr(options.data, ',') != NULL) {
         fprintf(stderr,
@@ -210,7 +213,7 @@ static int serve(int data)
     signal(SIGPIPE, SIG_IGN);
     if (!options.foreground && fuse_daemonize(0) != 0)
         return 1;
-    if ((failed = pages_start(data, options.memory)) != 0 ||
+    if ((failed = io_start()) != 0 || (failed = pages_start(data, options.memory)) != 0 ||
         (failed = -pthread_create(&waits, NULL, wait_for_signals, &data)) != 0) {
         say("no memory: %s", strerror(-failed));
         return 1;
@@ -228,6 +231,7 @@ static int serve(int data)
             options.data);
         return 1;
     }
+    io_stop();
     return guard_end(data) != 0;
 }
 

@@ -30,6 +30,7 @@ extern mount_options options;
     X(pages_protected)                                                                                       \
     X(area_writes)                                                                                           \
     X(area_bytes)                                                                                            \
+    X(syncs)                                                                                                 \
     X(writes_of_part_of_a_page)                                                                              \
     X(pages_unprotected)                                                                                     \
     X(failures)                                                                                              \

@@ -2,6 +2,7 @@
 #include "pages.h"
 
 #include "area.h"
+#include "io.h"
 #include "mount.h"
 #include "rangelock/rangelock.h"
 
@@ -162,14 +163,14 @@ static int in_place(void)
         for (n = 1; i + n < batch && slots[i + n].file == slots[i].file &&
                     slots[i + n].number == slots[i].number + n;)
             n++;
-        failed = write_all(slots[i].fd, bytes_of_batch + AREA_HEADER + (size_t)i * PAGE, (size_t)n * PAGE,
-                           slots[i].number * PAGE);
+        failed = io_write(slots[i].fd, bytes_of_batch + AREA_HEADER + (size_t)i * PAGE, (size_t)n * PAGE,
+                          slots[i].number * PAGE);
         if (failed != 0)
             return failed;
     }
     for (unsigned i = 0; i < batch; i++)
-        if ((i + 1 == batch || slots[i + 1].file != slots[i].file) && fdatasync(slots[i].fd) != 0)
-            return -errno;
+        if ((i + 1 == batch || slots[i + 1].file != slots[i].file) && (failed = io_sync(slots[i].fd)) != 0)
+            return failed;
     pthread_mutex_lock(&mutex);
     for (unsigned i = 0; i < batch; i++) {
         page **at = place_of(slots[i].file, slots[i].number);
@@ -227,6 +228,7 @@ static int step_all(relfile *file)
 static void *flush(void *unused)
 {
     (void)unused;
+    asker_is_mount();
     pthread_mutex_lock(&mutex);
     while (!stopping) {
         if (count <= most / 2) {
@@ -328,10 +330,15 @@ static bool copy_out(const relfile *file, uint64_t number, size_t from, size_t s
 {
     pthread_mutex_lock(&mutex);
     const page *p = *place_of(file, number);
-    if (p != NULL)
+    if (p != NULL && size > 0)
         memcpy(to, p->bytes + from, size);
     pthread_mutex_unlock(&mutex);
     return p != NULL;
+}
+
+static bool is_here(const relfile *file, uint64_t number)
+{
+    return copy_out(file, number, 0, 0, NULL);
 }
 
 /* The part of [at, end) that lies in the page of `at`. */
@@ -346,26 +353,22 @@ static size_t piece(uint64_t at, uint64_t end)
 int64_t pages_read(relfile *file, uint8_t *bytes, size_t size, uint64_t at)
 {
     pgq_rangelock_hold hold;
-    int64_t failed = 0;
+    int failed = 0;
 
     counts.page_reads++;
     if (size == 0)
         return 0;
     lock(file, &hold, at, at + size, false);
     uint64_t length = size_of(file), end = at + size < length ? at + size : length;
-    for (uint64_t here = at; here < end && failed == 0; here += piece(here, end)) {
+    size_t n;
+    for (uint64_t here = at; here < end && failed == 0; here += n) {
         uint8_t *to = bytes + (here - at);
-        size_t n = piece(here, end), did = 0;
+        n = piece(here, end);
         if (copy_out(file, here / PAGE, here % PAGE, n, to))
             continue;
-        while (did < n && failed == 0) {
-            ssize_t got = pread(file->fd, to + did, n - did, (off_t)(here + did));
-            if (got < 0 && errno == EINTR)
-                continue;
-            if (got <= 0)
-                failed = got < 0 ? -errno : -EIO;
-            did += got > 0 ? (size_t)got : 0;
-        }
+        while (here + n < end && !is_here(file, (here + n) / PAGE))
+            n += piece(here + n, end);
+        failed = io_read(file->fd, to, n, here);
     }
     pgq_rangelock_unlock(file->lock, &hold);
     return failed != 0 ? failed : end > at ? (int64_t)(end - at) : 0;
@@ -397,9 +400,9 @@ static int write_page(relfile *file, const uint8_t *bytes, size_t size, uint64_t
         if (p != NULL)
             return 0;
         /* The rest of the page is below, and stays what it is while the range is locked. */
-        ssize_t n = pread(file->fd, (*fresh)->bytes, PAGE, (off_t)(number * PAGE));
-        if (n != PAGE)
-            return n < 0 ? -errno : -EIO;
+        int failed = io_read(file->fd, (*fresh)->bytes, PAGE, number * PAGE);
+        if (failed != 0)
+            return failed;
     }
 }
 
@@ -422,7 +425,7 @@ static int write_locked(relfile *file, const uint8_t *bytes, uint64_t at, uint64
         size_t n = piece(here, end);
         if (here >= whole) { /* a file's end that is no page */
             counts.pages_unprotected++;
-            failed = write_all(file->fd, from, n, here);
+            failed = io_write(file->fd, from, n, here);
             continue;
         }
         page *fresh = malloc(sizeof(*fresh));
@@ -470,7 +473,7 @@ int pages_truncate(relfile *file, uint64_t size)
     uint8_t cut[PAGE];
     if (failed == 0 && size % PAGE != 0 && copy_out(file, size / PAGE, 0, PAGE, cut)) {
         counts.pages_unprotected++;
-        failed = write_all(file->fd, cut, PAGE, size / PAGE * PAGE);
+        failed = io_write(file->fd, cut, PAGE, size / PAGE * PAGE);
     }
     if (failed == 0 && ftruncate(file->fd, (off_t)size) != 0)
         failed = -errno;
@@ -505,6 +508,7 @@ int pages_fsync(relfile *file)
     file->error = 0;
     pthread_mutex_unlock(&mutex);
     /* Its size, and what was written to its end, have no page here. */
+    counts.syncs += failed == 0;
     return failed == 0 && fsync(file->fd) != 0 ? -errno : failed;
 }
 

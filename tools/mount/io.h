@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: PostgreSQL */
+/*
+ * Reads and writes of relation files, and of the area: by the scheduler of csrc/ioshares, which divides the device between
+ * classes by their shares, and its threads. Log and all else do not come here. The class is that of who asks (asker.h).
+ */
+#ifndef PGQUERN_MOUNT_IO_H
+#define PGQUERN_MOUNT_IO_H
+
+#include "asker.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* All return 0, or -errno. */
+
+int io_start(void);
+/* Nobody reads or writes any more. */
+void io_stop(void);
+
+/* All the bytes, or an error; -EIO if the file ends before. */
+int io_read(int fd, uint8_t *bytes, size_t size, uint64_t at);
+int io_write(int fd, const uint8_t *bytes, size_t size, uint64_t at);
+/* fdatasync: at once, as those do who wait for it. */
+int io_sync(int fd);
+
+/*
+ * "backend=500,autovacuum=50": from now on, whatever waits; a class that is not named keeps its share. Before io_start, too.
+ * -EINVAL: it says what is wrong, and nothing is changed.
+ */
+int io_shares(const char *text);
+void io_look(uint32_t shares[ASKERS]);
+
+/* How many requests of a class wait or are on their way. */
+unsigned io_queue(asker asker);
+
+#endif
