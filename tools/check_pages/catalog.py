@@ -67,7 +67,7 @@ def _bytes(path: Path) -> bytes:
         return b""
 
 
-def _rows(path: Path, xact: Xact) -> Iterator[bytes]:
+def rows(path: Path, xact: Xact) -> Iterator[bytes]:
     """The data of each row of a catalog that was inserted, and that nobody has deleted for good."""
     content = _bytes(path)
     for at in range(0, len(content) // BLCKSZ * BLCKSZ, BLCKSZ):
@@ -117,7 +117,7 @@ class Catalog:
         xact, local = Xact(cluster.path), _mapped(folder / "pg_filenode.map")
         mapped = local | _mapped(cluster.path / "global" / "pg_filenode.map")
         self.files = dict[int, Row]()
-        for data in _rows(folder / str(local.get(PG_CLASS, 0)), xact) if major >= 12 else ():
+        for data in rows(folder / str(local.get(PG_CLASS, 0)), xact) if major >= 12 else ():
             row = _row(data, major, mapped)
             if row and row.filenode and row.kind in "rtmiSIp":
                 other = self.files.get(row.filenode)
@@ -125,7 +125,7 @@ class Catalog:
                 if not other or XID.precedes(row.relfrozenxid, other.relfrozenxid):
                     self.files[row.filenode] = row
         spaces = next((row.filenode for row in self.files.values() if row.oid == PG_NAMESPACE), 0)
-        pairs = (struct.unpack_from("<I64s", data) for data in _rows(folder / str(spaces), xact) if len(data) >= 68)
+        pairs = (struct.unpack_from("<I64s", data) for data in rows(folder / str(spaces), xact) if len(data) >= 68)
         self.namespaces = {oid: name.rstrip(b"\0").decode(errors="replace") for oid, name in pairs}
         self.owners = {row.toast: row for row in self.files.values() if row.toast}
 

@@ -63,6 +63,14 @@ class Ids:
     oldest_xid: int = 0
     next_multi: int = 0
     oldest_multi: int = 0
+    epoch: int = 0
+    next_offset: int = 0
+    """Of pg_multixact/members."""
+    oldest_active: int = 0
+    time: int = 0
+    """Of the checkpoint, in seconds since 1970."""
+    system: int = 0
+    """The cluster's identifier."""
 
 
 @dataclass(frozen=True)
@@ -145,8 +153,11 @@ def _ids(control: bytes) -> Ids:
         return Ids()
     (state,) = struct.unpack_from("<I", control, 16)
     (checkpoint,) = struct.unpack_from("<Q", control, 32)
-    next_xid, _, next_multi, _, oldest_xid, _, oldest_multi = struct.unpack_from("<Q6I", control, 64)
-    return Ids(state == SHUT_DOWN, checkpoint, next_xid & 0xFFFFFFFF, oldest_xid, next_multi, oldest_multi)
+    found = struct.unpack_from("<Q7I4xq8xI", control, 64)
+    next_xid, _, next_multi, next_offset, oldest_xid, _, oldest_multi, _, at, oldest_active = found
+    ids = (state == SHUT_DOWN, checkpoint, next_xid & 0xFFFFFFFF, oldest_xid, next_multi, oldest_multi)
+    (system,) = struct.unpack_from("<Q", control)
+    return Ids(*ids, next_xid >> 32, next_offset, oldest_active, at, system)
 
 
 def control_fault(control: bytes) -> str:
