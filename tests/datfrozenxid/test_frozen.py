@@ -138,8 +138,13 @@ HOLDERS: list[tuple[Holder | Relation, str, str]] = [
         "if nobody reads it any more, SELECT pg_drop_replication_slot('s')",
     ),
     (
-        *slot("s", 700, 0, "physical", 33),
+        *slot("s", 700, 0, "physical", 33, physical=True),
         "(physical, xmin 700)",
+        "on the standby end its oldest query",
+    ),
+    (
+        *slot("s", 0, 700, "logical", 33),
+        "(logical, catalog_xmin 700)",
         "see that its consumer (process 33) reads on and confirms; or stop the consumer, and SELECT pg_drop",
     ),
     (held(700), "backend 7 holds the horizon", "end it"),

@@ -174,8 +174,8 @@ def cutoff(server: Server) -> int:
     """What VACUUM says of a shared catalog: it may remove what no XID from this one on needs."""
     said = list[str]()
     with server.connect() as connection:
-        connection.add_notice_handler(lambda notice: said.append(str(notice.message_detail)))
-        connection.execute("SET client_min_messages = info; VACUUM (VERBOSE) pg_tablespace")
+        connection.add_notice_handler(lambda notice: said.append(f"{notice.message_primary}\n{notice.message_detail}"))
+        connection.execute("VACUUM (VERBOSE) pg_tablespace")
     found = re.findall(r"(?:oldest xmin|removable cutoff): (\d+)", "\n".join(said))
     return int(found[0])
 
@@ -214,11 +214,11 @@ def test_who_holds_the_horizon(primary: Server, standby: Server) -> None:
     primary.execute("SELECT take_multis(100)")
     primary.execute("CREATE TABLE t (a int)")
     reader = standby.connect(autocommit=False)
-    wait_for(lambda: bool(standby.execute("SELECT FROM pg_class WHERE relname = 't'")), "the table")
+    wait_for(lambda: bool(standby.execute("SELECT 1 FROM pg_class WHERE relname = 't'")), "the table")
     reader.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ")
     ((needed,),) = reader.execute("SELECT txid_snapshot_xmin(txid_current_snapshot())").fetchall()
     burn(primary)
-    feedback = f"SELECT FROM pg_stat_replication WHERE backend_xmin::text = '{needed}'"
+    feedback = f"SELECT 1 FROM pg_stat_replication WHERE backend_xmin::text = '{needed}'"
     wait_for(lambda: bool(primary.execute(feedback)), "the standby's feedback")
     primary.execute("SELECT pg_create_logical_replication_slot('s', 'test_decoding')")
     burn(primary)
@@ -257,7 +257,7 @@ def test_who_holds_the_horizon(primary: Server, standby: Server) -> None:
         if oldest["kind"] == "standby":
             reader.rollback()
             standby.stop()
-            wait_for(lambda: not primary.execute("SELECT FROM pg_stat_replication"), "the end of the standby")
+            wait_for(lambda: not primary.execute("SELECT 1 FROM pg_stat_replication"), "the end of the standby")
             continue
         if oldest["kind"] == "backend":
             # Its table becomes an orphan, and its session cannot drop it.

@@ -16,7 +16,19 @@ from psycopg.rows import dict_row
 from ref.datfrozenxid import Pair
 from ref.xid import XID
 from tools.common.relation_file import Ids
-from tools.frozen.state import SETTINGS, SIZE, Database, Holder, Relation, State, StateError, members, prepared, slot
+from tools.frozen.state import (
+    AT_STANDBY,
+    SETTINGS,
+    SIZE,
+    Database,
+    Holder,
+    Relation,
+    State,
+    StateError,
+    members,
+    prepared,
+    slot,
+)
 
 Connection = psycopg.Connection[dict[str, Any]]
 NOW = (
@@ -81,7 +93,7 @@ SETTING = "select name, setting from pg_settings where name like '%age'"
 
 
 def _connect(conninfo: str) -> Connection:
-    connection = psycopg.connect(conninfo, autocommit=True, row_factory=dict_row)
+    connection = psycopg.connect(conninfo, autocommit=True, row_factory=dict_row, client_encoding="UTF8")
     connection.execute("set default_transaction_read_only = on")
     return connection
 
@@ -98,7 +110,10 @@ def _holders(connection: Connection) -> list[Holder]:
     for row in _all(connection, SLOTS):
         says = f"{row['slot_type']}{', database ' + row['database'] if row['database'] else ''}"
         says += ", in use" if row["active_pid"] else ", nobody uses it"
-        found += slot(row["slot_name"], row["xmin"] or 0, row["catalog_xmin"] or 0, says, row["active_pid"])
+        physical = row["slot_type"] == "physical"
+        found += slot(
+            row["slot_name"], row["xmin"] or 0, row["catalog_xmin"] or 0, says, row["active_pid"], physical=physical
+        )
     for row in _all(connection, BACKENDS):
         both = [(xid, column) for xid, column in ((row["xmin"], "backend_xmin"), (row["xid"], "backend_xid")) if xid]
         xid, column = min(both, key=lambda one: XID.difference(one[0], both[0][0]))
@@ -108,11 +123,7 @@ def _holders(connection: Connection) -> list[Holder]:
         found.append(Holder("backend", str(row["pid"]), xid, says, do))
     for row in _all(connection, STANDBYS):
         says = f"from {row['client']}, {row['state']}, by hot_standby_feedback, backend_xmin {row['xmin']}"
-        do = (
-            "on that standby end its oldest query (SELECT pid, query FROM pg_stat_activity ORDER BY age(backend_xmin)"
-            " DESC NULLS LAST), or ALTER SYSTEM SET hot_standby_feedback = off and SELECT pg_reload_conf()"
-        )
-        found.append(Holder("standby", row["application_name"], row["xmin"], says, do))
+        found.append(Holder("standby", row["application_name"], row["xmin"], says, AT_STANDBY))
     return found
 
 

@@ -11,6 +11,10 @@ from tools.common.relation_file import Ids
 
 SIZE = 2**32
 TEMPORARY = "temporary table"
+AT_STANDBY = (
+    "on the standby end its oldest query (SELECT pid, query FROM pg_stat_activity ORDER BY age(backend_xmin) DESC NULLS"
+    " LAST), or ALTER SYSTEM SET hot_standby_feedback = off and SELECT pg_reload_conf()"
+)
 SETTINGS = {
     "autovacuum_freeze_max_age": 200_000_000,
     "autovacuum_multixact_freeze_max_age": 400_000_000,
@@ -124,7 +128,9 @@ def prepared(gid: str, xid: int, database: str, says: str) -> Holder:
     return Holder("prepared transaction", gid, xid, f"{says}, XID {xid}", do)
 
 
-def slot(name: str, xmin: int, catalog_xmin: int, says: str, pid: int | None = None) -> list[Holder]:
+def slot(
+    name: str, xmin: int, catalog_xmin: int, says: str, pid: int | None = None, *, physical: bool = False
+) -> list[Holder]:
     """A slot, by the older of its two XIDs; none if it has none."""
     both = [(xid, column) for xid, column in ((xmin, "xmin"), (catalog_xmin, "catalog_xmin")) if xid]
     if not both:
@@ -132,7 +138,9 @@ def slot(name: str, xmin: int, catalog_xmin: int, says: str, pid: int | None = N
     xid, column = min(both, key=lambda one: XID.difference(one[0], both[0][0]))
     drop = f"SELECT pg_drop_replication_slot({literal(name)})"
     do = f"if nobody reads it any more, {drop}; else see that its consumer reads on and confirms"
-    if pid:
+    if pid and physical:
+        do = AT_STANDBY
+    elif pid:
         do = f"see that its consumer (process {pid}) reads on and confirms; or stop the consumer, and {drop}"
     return [Holder("slot", name, xid, f"{says}, {column} {xid}", do)]
 
