@@ -179,12 +179,12 @@ def judge(state: State) -> Answer:
         if database.name in outcomes:
             found += _wrong(state, database, outcomes[database.name])
     room = list(rooms(state))
-    for one in (one for one in room if one.what == "member" and one.until["forced"] < 0):
+    for space in (space for space in room if space.what == "member" and space.until["forced"] < 0):
         do = "VACUUM (FREEZE) the tables with the oldest relminmxid"
-        if one.until["refuses"] <= 0:
+        if space.until["refuses"] <= 0:
             found.append(Finding("REFUSED", "no new MultiXactId: the space of their members is full", do))
         else:
-            says = f"{-one.until['forced']:,} members of MultiXactIds more are kept than autovacuum lets become"
+            says = f"{-space.until['forced']:,} members of MultiXactIds more are kept than autovacuum lets become"
             found.append(Finding("LATE", says, do))
     found.sort(key=lambda one: ORDER.index(one.kind))
     return Answer(state, room, found, holders, outcomes)
