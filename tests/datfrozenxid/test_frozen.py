@@ -1,69 +1,37 @@
 # SPDX-License-Identifier: PostgreSQL
-"""`pgquern frozen` on listings made here: against the oracle, and on listings that are damaged or of something else."""
+"""`pgquern frozen` on states made here: against the oracle, each holder, each verdict, and how long it takes."""
 
-import csv
 import json
-import os
-import subprocess
-import sys
-from collections.abc import Sequence
-from pathlib import Path
-from tempfile import TemporaryDirectory
+from dataclasses import replace
 from typing import Any
 
 import pytest
-from click.testing import CliRunner
 from hypothesis import event, given, settings
 from hypothesis import strategies as st
 
 from ref.datfrozenxid import Pair, Row, min_frozen_rows, update
 from ref.xid import XID
+from tests.datfrozenxid.made import mine, relations, state
 from tests.datfrozenxid.strategies import around, tables
-from tools.frozen.__main__ import main
-from tools.frozen.listing import COPIES
+from tools.frozen.answer import judge
+from tools.frozen.state import Database, Holder, Relation, State, StateError, literal, prepared, slot
+from tools.frozen.words import document, lines, rates, safe, span
 
-TOP = Path(__file__).parents[2]
 SIZE, HALF = 2**32, 2**31
-HEAD = ("oid", "relname", "relkind", "relfrozenxid", "relminmxid")
-DATABASE_HEAD = ("datname", "datfrozenxid", "datminmxid", "age", "mxid_age", "current", "horizon_age")
+END = HALF - 1
+WARNED, REFUSED, LATE = END - 40_000_000, END - 3_000_000, 1_600_000_000
+SINCE = {"system": "7", "when": 500, "next_xid": 400, "next_multi": 50, "next_offset": 0}
 
 
-def said(*options: str) -> tuple[int, str]:
-    """Exit status, and all that is said."""
-    done = CliRunner().invoke(main, list(options), catch_exceptions=False)
-    return done.exit_code, done.output
+def said(known: State, since: object = None) -> tuple[int, str]:
+    """Whether something is to be done, and all that is said."""
+    answer = judge(known)
+    rate = rates(answer, since) if since else {}
+    return int(bool(answer.findings)), "\n".join(map(safe, lines(answer, rate)))
 
 
-def signed(x: int) -> int:
-    return (x + HALF) % SIZE - HALF
-
-
-def write(path: Path, head: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
-    with path.open("w", newline="") as file:
-        csv.writer(file).writerows([head, *rows])
-    return str(path)
-
-
-def listings(folder: Path, rows: Sequence[Row], stored: Pair, next_ids: Pair, horizon_age: int = 0) -> list[str]:
-    """The options for the two files, as psql writes them from a server that counts from these next ids."""
-    classes = [(16384 + i, f"t{i}", *row) for i, row in enumerate(rows)] or [(1259, "none", "v", 0, 0)]
-    dats = {"template1": next_ids, "mine": stored}
-    databases = [
-        (
-            name,
-            dat.xid,
-            dat.multi,
-            signed(next_ids.xid - dat.xid) if XID.is_normal(dat.xid) else HALF - 1,
-            signed(next_ids.multi - dat.multi) if dat.multi else HALF - 1,
-            "t" if name == "mine" else "f",
-            horizon_age,
-        )
-        for name, dat in dats.items()
-    ]
-    return [
-        "--classes", write(folder / "classes.csv", HEAD, classes),
-        "--databases", write(folder / "databases.csv", DATABASE_HEAD, databases),
-    ]  # fmt: skip
+def held(xid: int) -> Holder:
+    return Holder("backend", "7", xid, "idle", "end it")
 
 
 @settings(max_examples=settings().max_examples // 4)
@@ -75,283 +43,291 @@ def test_it_answers_as_the_oracle(table: tuple[list[Row], Pair, Pair], data: st.
     )
     horizon = Pair(start.xid, sane.multi)
     expected = update(stored, rows, horizon, sane)
-    with TemporaryDirectory() as folder:
-        options = listings(Path(folder), rows, stored, sane, (sane.xid - start.xid) % SIZE)
-        status, text = said(*options, "--json")
-        answer = json.loads(text)
-    if answer["minimum"] and answer["minimum"][0] in (1, 2):
-        assert (status, answer["after"]) == (1, None)
-        assert min_frozen_rows(rows, horizon, sane) == tuple(answer["minimum"])
+    # What lies in the future holds nothing.
+    known = state(mine(rows, stored), next_ids=sane, holders=[held(start.xid)])
+    if known.start != horizon:
+        known, horizon = replace(known, holders=[]), sane
+        expected = update(stored, rows, horizon, sane)
+    answer = judge(known)
+    found = json.loads(json.dumps(document(answer, {})))
+    if not rows:
+        assert not answer.outcomes
+        return
+    outcome, (database,) = answer.outcomes["mine"], found["databases"]
+    if outcome.minimum and outcome.minimum.xid in (1, 2):
+        assert outcome.after is None
+        assert min_frozen_rows(rows, horizon, sane) == outcome.minimum
+        assert "PERMANENT" in [one.kind for one in answer.findings]
         return
     event("gives up" if expected.passed is None else "replaces" if expected.dirty else "stays")
-    assert (answer["future"] is not None) == (expected.passed is None)
-    assert status == int(expected.passed is None or answer["warnings"] != [])
-    assert answer["after"] == list(expected.stored)
-    assert answer["next_ids"] == list(sane)
+    assert (outcome.future is not None) == (expected.passed is None)
+    assert ("GIVES UP" in [one.kind for one in answer.findings]) == (expected.passed is None)
+    assert outcome.after == expected.stored == tuple(database["after"])
 
 
-def one(folder: Path, *rows: Row, stored: Pair, next_ids: Pair = Pair(1000, 50)) -> tuple[int, str]:  # noqa: B008
-    return said(*listings(folder, rows, stored, next_ids))
-
-
-def test_what_it_says(tmp_path: Path) -> None:
-    """Across the wrap: 4294967000 is older than 500."""
+def test_what_it_says_across_the_wrap() -> None:
+    """4294967000 is older than 500."""
     rows = [Row("r", 500, 9), Row("m", 4294967000, 7), Row("t", 2**32 - 1, 8), Row("i", 0, 0), Row("r", 0, 0)]
-    status, text = one(tmp_path, *rows, stored=Pair(4294966000, 7))
-    assert status == 0
-    assert "minimum: relfrozenxid 4294967000, relminmxid 7" in text
-    assert "datfrozenxid 4294966000 would be replaced by 4294967000, which is newer" in text
-    assert "datminmxid 7 stays: the minimum is the same" in text
-    held = [line.split() for line in text.partition("who holds relfrozenxid back:")[2].splitlines()[1:4]]
-    assert [(line[0], line[2], line[3]) for line in held] == [
-        ("4294967000", "1,296", "t1"),
-        ("4294967295", "1,001", "t2"),
-        ("500", "500", "t0"),
+    status, text = said(state(mine(rows, Pair(4294966000, 7))))
+    assert (status, text.partition("\n")[0]) == (
+        0,
+        "all is well: 2,144 million XIDs and 2,144 million MultiXactIds are left; nothing that is known holds the"
+        " horizon",
+    )
+    assert "a VACUUM there moves them to 4294967000 and 7" in text
+    listed = [line.split() for line in text.partition("oldest tables, by relfrozenxid:")[2].splitlines()[1:4]]
+    assert [(line[0], line[2], line[4]) for line in listed] == [
+        ("4294967000", "1,296", "public.t1"),
+        ("4294967295", "1,001", "public.t2"),
+        ("500", "500", "public.t0"),
     ]
 
 
-def test_why_a_stored_value_stays_or_goes(tmp_path: Path) -> None:
-    status, text = one(tmp_path, Row("r", 500, 9), stored=Pair(600, 60))
+def test_a_stored_value_that_has_overtaken_a_table() -> None:
+    status, text = said(state(mine([Row("r", 500, 9)], Pair(600, 60))))
     assert status == 1
-    assert "OVERTAKEN: datfrozenxid 600 lies beyond relfrozenxid 500 of t0 (oid 16384)" in text
+    assert "OVERTAKEN: datfrozenxid 600 lies beyond relfrozenxid 500 of public.t0 (oid 16384)" in text
     assert "OVERTAKEN: datminmxid" not in text
-    assert "datfrozenxid 600 stays: the minimum 500 is older, and it must not go back" in text
-    assert "datminmxid 60 lies in the future (the next MultiXactId is 50): 9 replaces it" in text
+    assert "WRONG: datminmxid 60 of database mine lies in the future (the next MultiXactId is 50)" in text
+    assert "a VACUUM there moves them to 600 and 9" in text
 
 
 @pytest.mark.parametrize(
     ("row", "column"), [(Row("r", 1001, 9), "relfrozenxid 1001"), (Row("m", 9, 51), "relminmxid 51")]
 )
-def test_a_value_in_the_future(tmp_path: Path, row: Row, column: str) -> None:
-    status, text = one(tmp_path, Row("r", 500, 9), row, stored=Pair(600, 6))
+def test_a_value_in_the_future(row: Row, column: str) -> None:
+    status, text = said(state(mine([Row("r", 500, 9), row], Pair(9, 6))))
     assert status == 1
-    assert f"GIVES UP: {column} of t1 (oid 16385) lies in the future" in text
+    assert f"GIVES UP: {column} of public.t1 (oid 16385), database mine, lies in the future" in text
     assert "IN THE FUTURE by 1" in text
-    advice = text.partition("What to do: ")[2]
-    assert "run VACUUM FREEZE on that table" in advice
+    advice = text.partition("What to do: ")[2].partition("\n")[0]
+    assert advice.startswith("VACUUM (FREEZE) public.t1, in database mine")
     assert ("found xmin" in advice, "dump and reload" in advice) == (column.startswith("relfrozenxid"),) * 2
-    assert advice.find("dump and reload") < 0 or advice.find("VACUUM FREEZE") < advice.find("dump and reload")
-    assert "minimum:" not in text
 
 
-def test_pg_class_alone(tmp_path: Path) -> None:
-    """The newest value stands for the next id."""
-    path = write(tmp_path / "c.csv", HEAD, [(1, "a", "r", 4294967000, 7), (2, "b", "r", 500, 9), (3, "c", "t", 2, 9)])
-    status, text = said("--classes", path)
-    assert status == 1
-    assert "no --databases was given" in text
-    assert "minimum: relfrozenxid 2, relminmxid 7" in text
-    assert "age     permanent  c" in text
-    assert "age           796  a" in text
-    assert "would be replaced" not in text
-    path = write(tmp_path / "c.csv", HEAD, [(1, "a", "r", 10, 7), (2, "b", "r", 2**31, 9), (3, "c", "r", 3 * 2**30, 9)])
-    status, text = said("--classes", path)
-    assert (status, "more than half of the ring: give --databases" in text) == (2, True)
-
-
-def test_the_command_alone_prints_the_queries() -> None:
-    """As `pgquern frozen` runs it."""
-    environment = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
-    command = [sys.executable, "-m", "tools.frozen.__main__"]
-    done = subprocess.run(command, cwd=TOP, env=environment, capture_output=True, text=True, check=False)
-    assert done.returncode == 2
-    assert all(query in done.stderr for query in COPIES)
-    assert all(query in said("--help")[1] for query in COPIES)
-
-
-def test_a_name_starts_no_line_and_commands_no_terminal(tmp_path: Path) -> None:
-    path = write(tmp_path / "c.csv", HEAD, [(16384, "a\nb\x1b[31m", "r", 500, 9), (16385, "é ü", "r", 501, 9)])
-    text = said("--classes", path)[1]
-    assert "'a\\nb\\x1b[31m' (oid 16384)" in text
+def test_a_name_starts_no_line_and_commands_no_terminal() -> None:
+    names = [Relation(16384, "a\nb\x1b[31m", "r", 500, 9), Relation(16385, "é ü", "r", 501, 9)]
+    text = said(state(Database("x", Pair(400, 9), relations=names)))[1]
+    assert "x: a\\nb\\x1b[31m (oid 16384)" in text
     assert "é ü (oid 16385)" in text
 
 
-def test_listings_that_cannot_be_used(tmp_path: Path) -> None:
-    path = tmp_path / "c.csv"
-    good = f"{','.join(HEAD)}\n16384,t,r,500,9\n"
-    for text, words in {
-        "": "the header lacks oid, relname, relkind, relfrozenxid, relminmxid: make it in psql with \\copy",
-        "a,b\n1,2\n": "the header lacks oid",
-        good.partition("\n")[0] + "\n": "it has no row",
-        good + "16385,u,r,12": "line 3: not as many fields as the header has",
-        good + "16385,u,r,12,1,7": "line 3: not as many fields as the header has",
-        good + "16385,u,r,12x,1": "row 3: relfrozenxid is '12x', no number from 0 to 4294967295",
-        good + "16385,u,r,4294967296,1": "relfrozenxid is '4294967296'",
-        good + "16385,u,r,,1": "relfrozenxid is ''",
-        good + "16385,u,rr,12,1": "relkind is 'rr', not one letter",
-        good + '16385,"u,r,12,1': "no CSV in UTF-8",
-        good + f"16385,u,r,{'9' * 5000},1": f"relfrozenxid is '{'9' * 40}'",
-        good + f"16385,{'u' * 2**16},r,12,1": "a line has more than 65,536 characters",
-        good + "16384,u,r,12,1": "row 3: oid 16384 is there twice",
-        "relminmxid," + good: "the header has a column twice",
-    }.items():
-        path.write_text(text)
-        status, answer = said("--classes", str(path))
-        assert (status, words in answer) == (2, True), answer
-    path.write_bytes(b"\xff\xfe\x00\x01")
-    assert "no CSV in UTF-8" in said("--classes", str(path))[1]
-    assert "No such file" in said("--classes", str(tmp_path / "none"))[1]
-    write(path, HEAD, [])
-    os.truncate(path, 2**36)
-    assert "a line has more than" in said("--classes", str(path))[1]
-    assert "a line has more than" in said("--classes", "/dev/zero")[1]
-    status, answer = said("--classes", str(path), "--connect", "dbname=x")
-    assert (status, "alone" in answer) == (2, True)
-
-
 @pytest.mark.parametrize(
-    ("column", "value", "words"),
-    [
-        ("current", "f", "0 rows are of the current database"),
-        ("age", "7", "the ages contradict each other"),
-        ("mxid_age", "old", "mxid_age is 'old', no number"),
-        ("datfrozenxid", "-1", "datfrozenxid is '-1', no number from 0"),
-    ],
+    ("following", "xid", "start"),
+    [(1000, 990, 990), (1000, 1000, 1000), (1000, 1005, 1000), (10, SIZE - 10, SIZE - 10)],
 )
-def test_a_damaged_listing_of_databases(tmp_path: Path, column: str, value: str, words: str) -> None:
-    options = listings(tmp_path, [Row("r", 500, 9)], Pair(400, 9), Pair(1000, 50))
-    path = Path(options[3])
-    with path.open(newline="") as file:
-        rows: list[dict[str, Any]] = list(csv.DictReader(file))
-    rows[1][column] = value
-    write(path, DATABASE_HEAD, [tuple(row.values()) for row in rows])
-    status, text = said(*options)
-    assert (status, words in text) == (2, True), text
+def test_where_the_search_for_the_minimum_starts(following: int, xid: int, start: int) -> None:
+    """At the oldest of what runs; what lies in the future counts for nothing."""
+    assert state(next_ids=Pair(following, 9), holders=[held(xid)]).start == (start, 9)
+    assert state(next_ids=Pair(following, 9)).start == (following, 9)
 
 
-def test_where_values_span_exactly_half_of_the_ring(tmp_path: Path) -> None:
-    path = write(tmp_path / "c.csv", HEAD, [(1, "a", "r", 10, 7), (2, "b", "r", HALF + 10, 7)])
-    status, text = said("--classes", path)
-    assert (status, "more than half of the ring" in text) == (2, True)
+# ---- who holds something back ------------------------------------------------------------------------
+
+LONG = Pair(400_000_000, 50)
+HOLDERS: list[tuple[Holder | Relation, str, str]] = [
+    (
+        prepared("it's \\", 700, "app", "database app"),
+        "prepared transaction it's \\ holds the horizon: it is 399,999,300 XIDs old",
+        "ROLLBACK PREPARED E'it''s \\\\' (or COMMIT PREPARED), in database app",
+    ),
+    (
+        *slot("s", 800, 700, "logical"),
+        "slot s holds the horizon: it is 399,999,300 XIDs old, more than autovacuum_freeze_max_age (200,000,000)"
+        " (logical, catalog_xmin 700)",
+        "if nobody reads it any more, SELECT pg_drop_replication_slot('s')",
+    ),
+    (
+        *slot("s", 700, 0, "physical", 33, physical=True),
+        "(physical, xmin 700)",
+        "on the standby end its oldest query",
+    ),
+    (
+        *slot("s", 0, 700, "logical", 33),
+        "(logical, catalog_xmin 700)",
+        "see that its consumer (process 33) reads on and confirms; or stop the consumer, and SELECT pg_drop",
+    ),
+    (held(700), "backend 7 holds the horizon", "end it"),
+    (
+        Relation(9, "pg_temp_3.t", "r", 700, 9, "pg_temp_3.t", True, 44),
+        "temporary table pg_temp_3.t holds its datfrozenxid: it is 399,999,300 XIDs old",
+        "DROP TABLE pg_temp_3.t, in database app; or SELECT pg_terminate_backend(44), which drops it",
+    ),
+    (
+        Relation(9, "pg_toast_temp_3.pg_toast_8", "t", 700, 9, "pg_temp_3.t", True, 0),
+        "(database app, orphaned: no session has it, relfrozenxid 700)",
+        "DROP TABLE pg_temp_3.t, in database app.",
+    ),
+    (
+        Relation(9, "pg_temp_3.t", "r", 700, 9, "pg_temp_3.t", True),
+        "whether its session still lives is not known",
+        "DROP TABLE pg_temp_3.t, in database app.",
+    ),
+]  # fmt: skip
 
 
-def test_who_comes_first(tmp_path: Path) -> None:
-    """A permanent XID, then by age, then by oid."""
-    rows = [(4, "d", "r", 500, 9), (3, "c", "r", 500, 9), (2, "b", "r", 400, 9), (9, "p", "r", 2, 9)]
-    rows.append((5, "x", "漢", 0, 0))
-    answer = json.loads(said("--classes", write(tmp_path / "c.csv", HEAD, rows), "--json")[1])
-    assert [one["oid"] for one in answer["back"]["relfrozenxid"]] == [9, 2, 3, 4]
+@pytest.mark.parametrize(("holder", "words", "do"), HOLDERS)
+def test_who_holds_back_is_named_first(holder: Holder | Relation, words: str, do: str) -> None:
+    """With the command that ends it."""
+    tables = relations([Row("r", 300_000_000, 9)]) + ([holder] if isinstance(holder, Relation) else [])
+    database = Database("app", Pair(600, 9), relations=tables)
+    status, text = said(state(database, next_ids=LONG, holders=[holder] if isinstance(holder, Holder) else []))
+    first = text.partition("\n")[0]
+    assert (status, first.startswith("HELD BACK: ")) == (1, True)
+    assert words in first
+    assert f"What to do: {do}" in first
+    assert f"to end it: {do.rstrip('.')}" in text
 
 
-@pytest.mark.parametrize(
-    ("following", "age", "start"),
-    [(1000, 10, 990), (1000, 0, 1000), (1000, -5, 1000), (1000, "", 1000), (10, 20, SIZE - 10), (4, 2, 4)],
-)
-def test_where_the_search_for_the_minimum_starts(tmp_path: Path, following: int, age: int | str, start: int) -> None:
-    """At the oldest snapshot; a horizon in the future, or an XID that none can have, is that of no snapshot."""
-    classes = write(tmp_path / "c.csv", HEAD, [(16384, "t", "r", 0, 0)])
-    row = ("mine", SIZE - 100, 9, following + 100, 0, "True", age)
-    databases = write(tmp_path / "d.csv", DATABASE_HEAD, [row])
-    Path(classes).write_bytes(b"\xef\xbb\xbf" + Path(classes).read_bytes())  # the mark that Windows' editors set
-    status, text = said("--classes", classes, "--databases", databases, "--json")
-    assert status == 0, text
-    assert json.loads(text)["start"] == [start, 9]
+@pytest.mark.parametrize(("age", "limit", "status"), [(200_000_000, {}, 0), (200_000_001, {}, 1), (300_000_000, 3, 0)])
+def test_what_is_young_holds_nothing_back(age: int, limit: Any, status: int) -> None:
+    """By autovacuum_freeze_max_age, as a VACUUM warns. The oldest is named, even so."""
+    known = {"autovacuum_freeze_max_age": 300_000_000} if limit else {}
+    found, text = said(state(mine([], Pair(900, 9)), next_ids=LONG, holders=[held(LONG.xid - age)], **known))
+    assert (found, "HELD BACK: " in text) == (status, bool(status)), text
+    assert text.partition("\n")[0].endswith(f"backend 7, {age:,} XIDs old") == (not status)
 
 
-Listed = tuple[object, ...]
-END = HALF - 1
-WARNED, REFUSED = END - 40_000_000, END - 3_000_000
+def test_a_slot_without_an_xid_holds_nothing() -> None:
+    assert slot("s", 0, 0, "physical") == []
+    assert slot("s", 5, SIZE - 5, "logical")[0].xid == SIZE - 5
+    assert literal("a'b") == "'a''b'"
 
 
-def databases(folder: Path, *rows: Listed, head: Sequence[str] = DATABASE_HEAD) -> tuple[int, str]:
-    """The last row is that of this database, which has one table."""
-    xid, multi = rows[-1][1], rows[-1][2]
-    listed = [(*row, "t" if row is rows[-1] else "f", 0) for row in rows]
-    return said(
-        "--classes", write(folder / "c.csv", HEAD, [(50001, "old", "r", xid, multi)]),
-        "--databases", write(folder / "d.csv", head, listed),
-    )  # fmt: skip
-
-
-def test_a_database_near_the_end_of_its_xids(tmp_path: Path) -> None:
-    """The refusal of a server: an age of 2,144,483,647 and more."""
-    classes = write(tmp_path / "c.csv", HEAD, [(50001, "old", "r", 700, 1)])
-    listed = write(tmp_path / "d.csv", DATABASE_HEAD, [("app", 700, 1, 2146999500, 0, "t", 100)])
-    status, text = said("--classes", classes, "--databases", listed)
-    assert status == 1
-    assert "REFUSED: no new XID: datfrozenxid 700 of database app, 484,147 XIDs before the end" in text
-    assert "What to do: end old transactions" in text
+# ---- how near the end --------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("kind", [0, 1])
 @pytest.mark.parametrize(
     ("age", "word"),
-    [(WARNED - 1, ""), (WARNED, "WARNING"), (REFUSED - 1, "WARNING"), (REFUSED, "REFUSED"), (END, "REFUSED")],
-)
-def test_any_database_near_the_end(tmp_path: Path, kind: int, age: int, word: str) -> None:
-    """Beside a healthy one, which is this one. All are listed, the oldest first."""
+    [(LATE, ""), (LATE + 1, "LATE"), (WARNED - 1, "LATE"), (WARNED, "WARNING"), (REFUSED - 1, "WARNING"),
+     (REFUSED, "REFUSED"), (END, "REFUSED")],
+)  # fmt: skip
+def test_any_database_near_the_end(kind: int, age: int, word: str) -> None:
+    """Beside healthy ones. All are listed, the oldest first, and what is left until when."""
     ages = [(age, 5), (5, age)][kind]
     following = Pair(HALF + 700, HALF + 700)
-    old = ("template0", following.xid - ages[0], following.multi - ages[1], *ages)
-    status, text = databases(
-        tmp_path, ("other", following.xid, following.multi, 0, 0), old, ("app", HALF, HALF, 700, 700)
+    old = Database("template0", Pair(following.xid - ages[0], following.multi - ages[1]), connects=False)
+    known = state(Database("other", following), old, mine([Row("r", HALF, HALF)], Pair(HALF, HALF)), next_ids=following)
+    status, text = said(known)
+    first = text.partition("\n")[0]
+    assert (status, first.startswith(f"{word}: " if word else "all is well: ")) == (int(word != ""), True), text
+    assert ("ALTER DATABASE template0 ALLOW_CONNECTIONS true" in text) == (word != "")
+    assert (" VACUUM in it" in text, "VACUUM (FREEZE) in it" in text) == (
+        word == "REFUSED",
+        word in ("LATE", "WARNING"),
     )
-    assert (status, f"{word}: " in text if word else "before the end" in text) == (int(word != ""), word != ""), text
     listed = [line.split()[-1] for line in text.partition("databases, the oldest first")[2].splitlines()[1:4]]
-    assert sorted(listed) == ["app", "other", "template0"]
     assert kind or listed[0] == "template0"
     assert f"{END - age:,}" in text
+    until = {room["what"]: room["until"] for room in document(judge(known), {})["left"]}[["XID", "MultiXactId"][kind]]
+    assert until == {"forced": [200_000_000, 400_000_000][kind] - age, "warns": WARNED - age, "refuses": REFUSED - age}
 
 
-@pytest.mark.parametrize(("version", "status"), [("130023", 0), ("140000", 1), ("180006", 1)])
-def test_the_limits_of_the_servers_version(tmp_path: Path, version: str, status: int) -> None:
+@pytest.mark.parametrize(("major", "status"), [(13, 0), (14, 1), (18, 1)])
+def test_the_limits_of_the_servers_version(major: int, status: int) -> None:
     """13 warns 11 million XIDs before the end, and 10,000,100 MultiXactIds."""
-    head = (*DATABASE_HEAD[:5], "server_version_num", "current", "horizon_age")
-    for healthy, ages in (
-        (status == 0, (END - 11_000_001, 0)),
-        (status == 0, (0, END - 10_000_101)),
-        (False, (END - 11_000_000, 0)),
-        (False, (0, END - 10_000_100)),
+    for near, ages in (
+        (status, (END - 11_000_001, 0)),
+        (status, (0, END - 10_000_101)),
+        (1, (END - 11_000_000, 0)),
+        (1, (0, END - 10_000_100)),
     ):
-        row = ("app", HALF - ages[0], HALF - ages[1], *ages, version)
-        assert databases(tmp_path, row, head=head)[0] == int(not healthy)
+        text = said(state(Database("x", Pair(HALF - ages[0], HALF - ages[1])), next_ids=Pair(HALF, HALF), major=major))[
+            1
+        ]
+        assert text.startswith("WARNING: ") == bool(near), text
+
+
+def test_the_tables_to_vacuum() -> None:
+    """Those that are older than autovacuum lets them become, the oldest first; of a TOAST table its owner."""
+    tables = [
+        Relation(1, "public.young", "r", 2_000_000_000, 9, "public.young"),
+        Relation(2, "public.old", "r", 800, 9, "public.old"),
+        Relation(3, "pg_toast.pg_toast_9", "t", 700, 9, "public.b"),
+        Relation(4, "public.b", "r", 900, 9, "public.b"),
+        Relation(5, "pg_temp_1.t", "r", 600, 9, "pg_temp_1.t", True),
+    ]
+    text = said(state(Database("My app", Pair(600, 9), relations=tables), next_ids=Pair(2_140_000_000, 50)))[1]
+    warned = next(line for line in text.splitlines() if line.startswith("WARNING: "))
+    assert warned.endswith(
+        "What to do: first end what is HELD BACK here; then VACUUM (FREEZE) public.b, public.old, in database"
+        ' "My app" as a superuser.'
+    )
 
 
 @pytest.mark.parametrize(
     ("other", "words"),
     [
-        ((1010, 9, -10, 41), "datfrozenxid 1010 of database x lies in the future (the next XID is 1000)"),
-        ((900, 59, 100, -9), "datminmxid 59 of database x lies in the future (the next MultiXactId is 50)"),
-        ((2, 9, END, 41), "datfrozenxid 2 of database x is no normal XID"),
+        (Pair(1010, 9), "datfrozenxid 1010 of database x lies in the future (the next XID is 1000)"),
+        (Pair(900, 59), "datminmxid 59 of database x lies in the future (the next MultiXactId is 50)"),
+        (Pair(2, 9), "datfrozenxid 2 of database x is no normal XID"),
     ],
 )
-def test_another_database_with_a_value_that_cannot_be(tmp_path: Path, other: Listed, words: str) -> None:
-    status, text = databases(tmp_path, ("x", *other), ("app", 900, 9, 100, 41))
-    assert (status, f"WRONG: {words}" in text) == (1, True), text
+def test_a_database_with_a_value_that_cannot_be(other: Pair, words: str) -> None:
+    for databases in ([Database("x", other), Database("app", Pair(900, 9))], [Database("x", other)]):
+        status, text = said(state(*databases))
+        assert (status, text.startswith(f"WRONG: {words}. What to do: VACUUM any table")) == (1, True), text
 
 
-def test_a_database_whose_drop_was_broken_off(tmp_path: Path) -> None:
+@pytest.mark.parametrize(("invalid", "status"), [(False, 1), (True, 0)])
+def test_a_database_whose_drop_was_broken_off(invalid: bool, status: int) -> None:
     """No server counts it."""
-    head = (*DATABASE_HEAD[:5], "datconnlimit", "current", "horizon_age")
-    for limit, status in ((-1, 1), (-2, 0)):
-        rows = [("gone", 700, 1, REFUSED, 0, limit), ("app", 700 + REFUSED, 1, 0, 0, -1)]
-        found, text = databases(tmp_path, *rows, head=head)
-        assert (found, "(invalid: its DROP DATABASE was broken off" in text) == (status, status == 0), text
+    following = Pair(700 + REFUSED, 1)
+    gone = Database("gone", Pair(700, 1), invalid=invalid)
+    found, text = said(state(gone, Database("app", following), next_ids=following))
+    assert (found, "(invalid: its DROP DATABASE was broken off" in text) == (status, invalid), text
 
 
-def test_what_is_left_is_counted_across_the_wrap(tmp_path: Path) -> None:
+def test_what_is_left_is_counted_across_the_wrap() -> None:
     """As by a server: the end is no permanent XID."""
-    status, text = databases(tmp_path, ("app", HALF + 2, HALF + 2, HALF - 3, HALF - 3))
-    assert (status, " 5 XIDs before the end" in text, " 2 MultiXactIds before the end" in text) == (1, True, True), text
+    text = said(state(Database("x", Pair(HALF + 2, HALF + 2)), next_ids=Pair(SIZE - 1, SIZE - 1)))[1]
+    assert " 5 XIDs before the end" in text
+    assert " 2 MultiXactIds before the end" in text
 
 
-def test_an_old_horizon_holds_back(tmp_path: Path) -> None:
-    classes = write(tmp_path / "c.csv", HEAD, [(50001, "old", "r", 700, 1)])
-    for age, limit, status in ((200_000_001, "", 1), (200_000_000, "", 0), (300_000_000, 300_000_000, 0)):
-        head, more = ((*DATABASE_HEAD, "autovacuum_freeze_max_age"), (limit,)) if limit else (DATABASE_HEAD, ())
-        row = ("app", 700, 1, 400_000_000, 0, "t", age, *more)
-        found, text = said("--classes", classes, "--databases", write(tmp_path / "d.csv", head, [row]))
-        assert (found, "HELD BACK: " in text) == (status, bool(status)), text
+@pytest.mark.parametrize(
+    ("members", "word"),
+    [(0, "all is well"), (HALF, "all is well"), (HALF + 1, "LATE: 1 members"), (SIZE - 9, "REFUSED: no new Multi")],
+)
+def test_the_members_of_multixactids(members: int, word: str) -> None:
+    assert said(state(Database("x", Pair(900, 9)), members=members))[1].startswith(word)
 
 
-def test_multixactids_taken_while_pg_database_is_read(tmp_path: Path) -> None:
-    """mxid_age() counts from what is the next one at each row."""
-    rows = [("x", 900, 9, 100, 41), ("app", 900, 9, 100, 44)]
-    status, text = databases(tmp_path, *rows)
-    assert (status, "next MultiXactId 53" in text) == (0, True), text
+# ---- how long ----------------------------------------------------------------------------------------
 
 
-def test_pg_class_alone_near_the_end(tmp_path: Path) -> None:
-    path = write(tmp_path / "c.csv", HEAD, [(1, "a", "r", 700, 7), (2, "b", "r", 700 + WARNED, 7)])
-    status, text = said("--classes", path)
-    assert (status, "WARNING: datfrozenxid 700 of database of this pg_class" in text) == (1, True), text
+def test_how_long_at_the_rate_since_an_earlier_answer() -> None:
+    """600 XIDs, no MultiXactId and 2^31 members in 500 s."""
+    known = replace(state(Database("x", Pair(900, 9)), members=HALF // 2), next_offset=HALF)
+    text = said(known, SINCE)[1]
+    assert "at 1.2 a second" in text
+    assert "at 4,294,967.3 a second" in text
+    assert text.count("a second") == 2
+    (line,) = [line for line in text.splitlines() if "at 1.2 a second" in line]
+    assert line.split()[4:] == ["5", "years", "56", "years", "57", "years"]
+    assert [span(n) for n in (0.4, 119, 120, 7200, 2 * 86400)] == ["0 seconds", "119 seconds", "2 minutes", "2 hours",
+                                                                    "2 days"]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("wrong", "words"),
+    [
+        ({"system": "8"}, "another cluster"),
+        ({"when": 1000}, "not earlier"),
+        ({"next_xid": 1001}, "not earlier"),
+        ({"next_multi": "x"}, "no document"),
+    ],
+)
+def test_an_earlier_answer_that_is_none(wrong: dict[str, object], words: str) -> None:
+    with pytest.raises(StateError, match=words):
+        said(state(Database("x", Pair(900, 9))), SINCE | wrong)
+    with pytest.raises(StateError, match="no document"):
+        said(state(Database("x", Pair(900, 9))), ["x"])
+
+
+def test_an_answer_is_what_since_takes() -> None:
+    before = json.loads(json.dumps(document(judge(state(Database("x", Pair(900, 9)))), {})))
+    later = replace(state(Database("x", Pair(900, 9)), next_ids=Pair(1060, 50)), when=1060.0)
+    assert rates(judge(later), before) == {"XID": 1.0, "MultiXactId": 0.0, "member": 0.0}
+    assert XID.is_normal(before["start"][0])

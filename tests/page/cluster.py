@@ -21,13 +21,21 @@ def cluster(
 ) -> Path:
     """Fields where servers of 64 bits have them, 13 to 17, and the right CRC. Returns the pg_control."""
     sizes = struct.pack("<8I4x", block_size, segment_blocks, 8192, 1 << 24, 64, 32, 1996, 2048)
-    control = bytes(8) + struct.pack("<I", version) + bytes(192) + struct.pack("<I", aligned) + FLOAT_FORMAT + sizes
+    control = (
+        struct.pack("<Q", ids.system if ids else 0)
+        + struct.pack("<I", version)
+        + bytes(192)
+        + struct.pack("<I", aligned)
+        + FLOAT_FORMAT
+        + sizes
+    )
     control += struct.pack("<I", checksums) + bytes(32)
     if ids:
         fixed = bytearray(control)
         struct.pack_into("<I", fixed, 16, int(ids.shut_down))
         struct.pack_into("<QQ", fixed, 32, ids.checkpoint, ids.redo)
-        struct.pack_into("<Q6I", fixed, 64, ids.next_xid, 0, ids.next_multi, 0, ids.oldest_xid, 0, ids.oldest_multi)
+        numbers = (ids.epoch << 32 | ids.next_xid, 0, ids.next_multi, ids.next_offset, ids.oldest_xid, 0)
+        struct.pack_into("<Q7I4xq8xI", fixed, 64, *numbers, ids.oldest_multi, 0, ids.time, ids.oldest_active)
         control = bytes(fixed)
     (top / "global").mkdir(exist_ok=True)
     path = top / "global" / "pg_control"

@@ -80,7 +80,7 @@ def _bytes(path: Path) -> bytes:
         return b""
 
 
-def _rows(path: Path, xact: Xact) -> Iterator[tuple[bytes, int]]:
+def rows(path: Path, xact: Xact) -> Iterator[tuple[bytes, int]]:
     """The data of each row of a catalog that was inserted, and that nobody has deleted for good; its page's LSN."""
     content = _bytes(path)
     for at in range(0, len(content) // BLCKSZ * BLCKSZ, BLCKSZ):
@@ -142,13 +142,13 @@ class Catalog:
         xact, local = Xact(cluster.path), _mapped(folder / "pg_filenode.map")
         mapped = local | _mapped(cluster.path / "global" / "pg_filenode.map")
         self.files = dict[int, Row]()
-        for data, lsn in _rows(folder / str(local.get(PG_CLASS, 0)), xact) if major >= 12 else ():
+        for data, lsn in rows(folder / str(local.get(PG_CLASS, 0)), xact) if major >= 12 else ():
             row = _row(data, lsn, major, mapped)
             if row and row.filenode and row.kind in "rtmiSIp":
                 other = self.files.get(row.filenode)
                 self.files[row.filenode] = _either(row, other) if other else row
         spaces = next((row.filenode for row in self.files.values() if row.oid == PG_NAMESPACE), 0)
-        pairs = (struct.unpack_from("<I64s", data) for data, _ in _rows(folder / str(spaces), xact) if len(data) >= 68)
+        pairs = (struct.unpack_from("<I64s", data) for data, _ in rows(folder / str(spaces), xact) if len(data) >= 68)
         self.namespaces = {oid: name.rstrip(b"\0").decode(errors="replace") for oid, name in pairs}
         self.owners = {row.toast: row for row in self.files.values() if row.toast}
 

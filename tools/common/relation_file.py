@@ -65,6 +65,14 @@ class Ids:
     oldest_multi: int = 0
     redo: int = 0
     """Where it began: what was logged before is on the pages."""
+    epoch: int = 0
+    next_offset: int = 0
+    """Of pg_multixact/members."""
+    oldest_active: int = 0
+    time: int = 0
+    """Of the checkpoint, in seconds since 1970."""
+    system: int = 0
+    """The cluster's identifier."""
 
 
 @dataclass(frozen=True)
@@ -151,8 +159,11 @@ def _ids(control: bytes) -> Ids:
         return Ids()
     (state,) = struct.unpack_from("<I", control, 16)
     checkpoint, redo = struct.unpack_from("<QQ", control, 32)
-    next_xid, _, next_multi, _, oldest_xid, _, oldest_multi = struct.unpack_from("<Q6I", control, 64)
-    return Ids(state == SHUT_DOWN, checkpoint, next_xid & 0xFFFFFFFF, oldest_xid, next_multi, oldest_multi, redo)
+    found = struct.unpack_from("<Q7I4xq8xI", control, 64)
+    next_xid, _, next_multi, next_offset, oldest_xid, _, oldest_multi, _, at, oldest_active = found
+    ids = (state == SHUT_DOWN, checkpoint, next_xid & 0xFFFFFFFF, oldest_xid, next_multi, oldest_multi, redo)
+    (system,) = struct.unpack_from("<Q", control)
+    return Ids(*ids, next_xid >> 32, next_offset, oldest_active, at, system)
 
 
 def control_fault(control: bytes) -> str:

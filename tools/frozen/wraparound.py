@@ -1,33 +1,30 @@
 # SPDX-License-Identifier: PostgreSQL
-"""How near the databases of a cluster are to the end of their ids, and what a server says and does then.
+"""How near a cluster is to the end of its ids, and what a server says and does then.
 
-Upstream: SetTransactionIdLimit and GetNewTransactionId (src/backend/access/transam/varsup.c), SetMultiXactIdLimit and
-GetNewMultiXactId (multixact.c), vac_truncate_clog (src/backend/commands/vacuum.c), 13 to 18.
+Upstream: SetTransactionIdLimit and GetNewTransactionId (src/backend/access/transam/varsup.c), SetMultiXactIdLimit,
+GetNewMultiXactId and MultiXactMemberFreezeThreshold (multixact.c), 13 to 18.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
+from dataclasses import dataclass
 
-from ref.datfrozenxid import Pair
-from tools.frozen.listing import SETTINGS, SIZE, Database, Stored
+from tools.frozen.state import SIZE, State
 
-KINDS = (("datfrozenxid", "XID", 3), ("datminmxid", "MultiXactId", 1))
-"""The column of pg_database, what is in it, and the first normal one."""
+KINDS = (("datfrozenxid", "relfrozenxid", "XID", 3), ("datminmxid", "relminmxid", "MultiXactId", 1))
+"""The columns of pg_database and pg_class, what is in them, and the first normal one."""
 LIMITS = {
     13: ((11_000_000, 1_000_000), (10_000_100, 100)),
     14: ((40_000_000, 3_000_000), (40_000_000, 3_000_000)),
 }
 """From which major on: how many XIDs, and MultiXactIds, before the end a server warns, and gives out no more."""
-VACUUM_IT = (
-    "What to do: end old transactions, commit or roll back prepared ones, drop replication slots that nobody reads, and"
-    " run VACUUM (not FULL) in that database as a superuser. One that takes no connections, such as template0, is"
-    " autovacuum's task: see that it runs."
+AGES = (
+    ("autovacuum_freeze_max_age", "vacuum_failsafe_age"),
+    ("autovacuum_multixact_freeze_max_age", "vacuum_multixact_failsafe_age"),
 )
-STOPS = "No VACUUM cuts pg_xact and pg_multixact while it stands. What to do: VACUUM any table in that database."
-
-
-def shown(name: str) -> str:
-    """As it is, unless it holds what would start a new line or command the terminal."""
-    return name if name.isprintable() else ascii(name)
+MEMBERS_SAFE = SIZE // 2
+"""MULTIXACT_MEMBER_SAFE_THRESHOLD: with more autovacuum forces itself."""
+MEMBERS_REFUSED = 2 * 52352
+"""Two segments of pg_multixact/members: the last that is free is not used, and the oldest is in part."""
 
 
 def left(value: int, next_id: int, first: int) -> int | None:
@@ -39,29 +36,31 @@ def left(value: int, next_id: int, first: int) -> int | None:
     return rest if rest < SIZE // 2 else rest - SIZE
 
 
-def warnings(databases: Sequence[Database], next_ids: Pair, stored: Stored | None) -> Iterator[str]:
-    """Of all databases; and of the horizon, if it is known."""
-    version = stored.server_version_num if stored else SETTINGS["server_version_num"]
-    limits = LIMITS[max((major for major in LIMITS if major * 10000 <= version), default=13)]
-    near = False
-    for i, (column, what, first) in enumerate(KINDS):
-        warned, refused = limits[i]
-        for one in (database for database in databases if not database.invalid):
-            rest, said = left(one.dat[i], next_ids[i], first), f"{column} {one.dat[i]} of database {shown(one.name)}"
-            if rest is None or rest < 0:
-                # What happens to that of this database is said elsewhere.
-                if stored and one.name != stored.database:
-                    ahead = f"lies in the future (the next {what} is {next_ids[i]})"
-                    yield f"WRONG: {said} {f'is no normal {what}' if rest is None else ahead}. {STOPS}"
-            elif rest <= warned:
-                near = True
-                end = f"{rest:,} {what}s before the end"
-                yield f"REFUSED: no new {what}: {said}, {end}" if rest <= refused else f"WARNING: {said}: {end}"
-    if near:
-        yield VACUUM_IT
-    if stored and stored.horizon_age > stored.freeze_max_age:
-        yield (
-            f"HELD BACK: the oldest transaction, slot or snapshot is {stored.horizon_age:,} XIDs old, more than"
-            f" autovacuum_freeze_max_age ({stored.freeze_max_age:,}): no VACUUM freezes what is younger, each warns."
-            " What to do: end it, commit or roll it back, or drop the slot."
-        )
+@dataclass(frozen=True)
+class Room:
+    """How many ids of a kind are left until autovacuum forces itself, a server warns, and it gives out no more.
+
+    Negative: since so many. `database` is the one with the oldest, or "" of members, of which no server warns early.
+    """
+
+    what: str
+    database: str
+    until: dict[str, int]
+
+
+def rooms(state: State) -> Iterator[Room]:
+    """None of a kind of which no database has a usable value."""
+    limits = LIMITS[max((major for major in LIMITS if major <= state.major), default=13)]
+    for i, (_, _, what, first) in enumerate(KINDS):
+        rests = [
+            (rest, one.name)
+            for one in state.databases
+            if not one.invalid and (rest := left(one.dat[i], state.next_ids[i], first)) is not None and rest >= 0
+        ]
+        if rests:
+            rest, name = min(rests)
+            forced = rest - (SIZE // 2 - 1 - state.settings[AGES[i][0]])
+            yield Room(what, name, {"forced": forced, "warns": rest - limits[i][0], "refuses": rest - limits[i][1]})
+    if state.members is not None:
+        refuses = SIZE - MEMBERS_REFUSED - state.members
+        yield Room("member", "", {"forced": MEMBERS_SAFE - state.members, "refuses": refuses})
