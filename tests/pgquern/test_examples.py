@@ -43,7 +43,8 @@ def check_example(name: str, folder: Path, programs: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "name", [pytest.param(name, marks=[pytest.mark.tools] * entry.clone) for name, entry in ALL.items()]
+    "name",
+    [pytest.param(name, marks=[pytest.mark.tools] * entry.clone) for name, entry in ALL.items() if entry.example],
 )
 def test_an_example_is_true_and_comes_first(name: str, tmp_path: Path) -> None:
     if ALL[name].stem and "mount" in name and not Path("/dev/fuse").exists():
@@ -53,3 +54,7 @@ def test_an_example_is_true_and_comes_first(name: str, tmp_path: Path) -> None:
     assert shown_example == [line.strip() for line in ALL[name].example.strip().splitlines()]
     launcher()
     check_example(name, tmp_path, LAUNCHER.parent)
+
+
+def test_a_command_without_an_example_takes_minutes() -> None:
+    assert [name for name, entry in ALL.items() if not entry.example] == ["simulate"]
