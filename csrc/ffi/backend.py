@@ -104,7 +104,7 @@ class BuildBinding(build_ext):
         shutil.rmtree(pages, ignore_errors=True)
         pages.mkdir(parents=True)
         path = [str(library / "pgquern/_house"), str(library), *filter(None, [os.environ.get("PYTHONPATH")])]
-        command = [sys.executable, "-P", str(CSRC / "ffi/man.py"), str(pages), self.distribution.get_version()]
+        command = [sys.executable, "-P", "tools/pgquern/man.py", str(pages), self.distribution.get_version()]
         subprocess.run(command, env=os.environ | {"PYTHONPATH": os.pathsep.join(path)}, check=True)
         self.distribution.data_files = [("share/man/man1", sorted(map(str, pages.iterdir())))]
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: PostgreSQL
 """The man pages, by click-man: what --help says of each command of the package that lies on the path.
 
-python -P csrc/ffi/man.py FOLDER VERSION
+python -P tools/pgquern/man.py FOLDER VERSION
 """
 
 import re
