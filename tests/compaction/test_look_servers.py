@@ -81,7 +81,7 @@ def test_what_is_no_heap(server: Server) -> None:
 
 
 def test_what_keeps_space_and_a_prediction(server: Server) -> None:
-    """pg_class's own file says the fillfactor; each row's update leaves a redirect, an insert that fails dead tuples."""
+    """pg_class's own file says the fillfactor; an update leaves a redirect, a failed insert dead tuples."""
     server.execute("CREATE TABLE kept (id int, v int) WITH (fillfactor = 40, autovacuum_enabled = off)")
     server.execute("INSERT INTO kept SELECT g, 0 FROM generate_series(1, 4000) g")
     server.execute("UPDATE kept SET v = 1")

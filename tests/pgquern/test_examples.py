@@ -19,8 +19,8 @@ def make_inputs(name: str, folder: Path) -> None:
     """What the example names: that of the stem's commands, and what others take."""
     if name in ON_FILES:
         getattr(importlib.import_module(f"tests.{ALL[name].stem}.commands"), name.replace("-", "_"))(folder)
-    for other in ("data", "mnt", "postgres"):
-        (folder / other).mkdir()
+    for other in ("data/base", "mnt", "postgres"):
+        (folder / other).mkdir(parents=True)
     (folder / "postgres/configure.ac").write_text("AC_INIT([PostgreSQL], [18.1], [x], [], [y])\n")
 
 
@@ -37,7 +37,7 @@ def check_example(name: str, folder: Path, programs: Path) -> None:
     assert found
     for line, says in found:
         done = subprocess.run(line, shell=True, cwd=folder, env=environment, capture_output=True, text=True)
-        got = done.stderr.rpartition("\nError: ")[2] if done.returncode == 2 else done.stdout
+        got = re.sub("paths below .*\n", "", done.stderr) if done.returncode == 2 else done.stdout
         same = doctest.OutputChecker().check_output(says.rstrip() + "\n", got.rstrip() + "\n", doctest.ELLIPSIS)
         assert same, f"{line}\n{got}{done.stderr}"
 
