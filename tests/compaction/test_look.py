@@ -10,6 +10,7 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
+import numpy as np
 import pytest
 from click.testing import CliRunner
 
@@ -21,6 +22,7 @@ from tests.page.shapes import random_shape
 from tools.common.heap_tuple import XMIN_INVALID
 from tools.look import __main__ as look
 from tools.look.__main__ import main
+from tools.look.rows import COLUMNS, Rows, gain
 
 TOP = Path(__file__).parents[2]
 SIZE = heap.BLCKSZ
@@ -46,6 +48,11 @@ def sound_pages(count: int = 60) -> list[bytes]:
             pages.append(heap.Header.parse(page)._replace(pd_flags=0, pd_pagesize_version=SIZE | 4).pack() + page[24:])
         number += 1
     return pages
+
+
+def rows(looked: look.Looked) -> Rows:
+    """Of all pages that are in no hole."""
+    return np.concatenate([found for _, found in looked.each])
 
 
 def write(tmp_path: Path, pages: list[bytes], name: str = "16384") -> Path:
@@ -176,7 +183,8 @@ def test_a_file_of_more_pages_than_are_read_at_once(tmp_path: Path, monkeypatch:
     monkeypatch.setattr(look, "CHUNK", 4)
     parts = look.read(path, 18)
     assert list(parts.refused) == list(whole.refused) == [9]
-    assert parts.rows.tolist() == whole.rows.tolist()
+    assert rows(parts).tolist() == rows(whole).tolist()
+    assert parts.ranges.sums.tolist() == whole.ranges.sums.tolist()
 
 
 def test_holes_are_new_pages_and_are_not_read(tmp_path: Path) -> None:
@@ -191,9 +199,10 @@ def test_holes_are_new_pages_and_are_not_read(tmp_path: Path) -> None:
     assert "134,217,728 pages (blocks 0 to 134217727), 134,217,717 new, 1 refused" in looked(path)[1]
     sparse = look.read(path, 18)
     assert list(sparse.refused) == [first + 9]
-    there = (sparse.places >= first) & (sparse.places < first + 11)
-    assert sparse.rows[there].tolist() == whole.rows.tolist()
-    assert not sparse.rows[~there].any()
+    places = np.concatenate([found for found, _ in sparse.each])
+    there = (places >= first) & (places < first + 11)
+    assert rows(sparse)[there].tolist() == rows(whole).tolist()
+    assert not rows(sparse)[~there].any()
     assert look.choose(sparse, None) == first + (look.choose(whole, None) or 0)
 
 
@@ -203,10 +212,11 @@ def test_line_pointers_are_counted_by_their_kind(tmp_path: Path) -> None:
     lps = [heap.LinePointer(SIZE - 32, heap.LP_NORMAL, 28), heap.LinePointer(0, heap.LP_NORMAL, 0),
            heap.LinePointer(0, heap.LP_DEAD, 0), heap.LinePointer(1, heap.LP_REDIRECT, 0), heap.UNUSED]  # fmt: skip
     looked = look.read(write(tmp_path, [heap.build(lps, {1: dead})]), 18)
-    counted = {name: int(looked.column(name)[0]) for name in look.COLUMNS}
+    counted = dict(zip(COLUMNS, rows(looked)[0].tolist(), strict=True))
     assert counted == {
         "free_before": SIZE - 24 - 5 * 4 - 32, "free_after": SIZE - 24 - 4 * 4 - 32, "tuples": 1, "unused": 1,
-        "redirect": 1, "dead": 1, "hinted": 1, "hinted_bytes": 32, "lines_cut": 1,
+        "redirect": 1, "dead": 1, "hinted": 1, "hinted_bytes": 32, "lines_cut": 1, "line_pointers": 4,
+        "tuple_bytes": 28, "in_order": 1,
     }  # fmt: skip
 
 
@@ -214,7 +224,7 @@ def test_a_page_that_gains_only_by_a_prune_is_among_the_worst(tmp_path: Path) ->
     tuples = [struct.pack("<IIIHHHHHB5x", 10, 0, 0, 0, 0, 1, 0, bits, 24) for bits in (0, XMIN_INVALID)]
     lps = [heap.LinePointer(SIZE - 32, heap.LP_NORMAL, 28)]
     looked = look.read(write(tmp_path, [heap.build(lps, {1: one}) for one in tuples]), 18)
-    assert (looked.gain.tolist(), looked.worst()) == ([0, 0], [1])
+    assert (gain(rows(looked)).tolist(), looked.worst_places.tolist()) == ([0, 0], [1])
 
 
 def test_what_the_cluster_says(tmp_path: Path) -> None:

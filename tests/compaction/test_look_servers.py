@@ -78,3 +78,23 @@ def test_what_is_no_heap(server: Server) -> None:
         assert looked(path)[0] == 2
     status, said = looked(table)
     assert (status, "3,000 tuples" in said) == (0, True), said
+
+
+def test_what_keeps_space_and_a_prediction(server: Server) -> None:
+    """pg_class's own file says the fillfactor; an update leaves a redirect, a failed insert dead tuples."""
+    server.execute("CREATE TABLE kept (id int, v int) WITH (fillfactor = 40, autovacuum_enabled = off)")
+    server.execute("INSERT INTO kept SELECT g, 0 FROM generate_series(1, 4000) g")
+    server.execute("UPDATE kept SET v = 1")
+    server.execute("VACUUM kept")
+    insert = "INSERT INTO kept SELECT g, 0 FROM generate_series(1, 1000) g"
+    server.execute(f"DO $$BEGIN {insert}; RAISE 'no'; EXCEPTION WHEN OTHERS THEN NULL; END$$")
+    server.execute("SELECT count(*) FROM kept")  # it sets the hint bits
+    server.execute("CHECKPOINT")
+    status, said = looked(path := server.data_file("kept"))
+    assert (status, "fillfactor 40 (as pg_class says of public.kept): of " in said) == (0, True), said
+    document = found(path)
+    assert f"HOT chains keep {4 * document['redirect']:,} bytes" in said
+    assert document["redirect"] > 3000
+    assert (document["kept"]["fillfactor"], document["hinted"]) == (40, 1000)
+    assert f"of a VACUUM that prunes {document['pruning']['pages']:,} pages" in said
+    assert document["pruning"]["pages"] > 5

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: PostgreSQL
-"""`pip install .` from a clone installs the binding, which needs cffi and nothing else and has all kernels, and the
-command `pgquern`, which brings no other name into site-packages.
+"""`pip install .` from a clone installs the binding, with all kernels, and the command `pgquern` with its man pages,
+which brings no other name into site-packages.
 
 These tests need no network: the environment of the tests has all that the build needs. Where there is another Python,
 the sdist and the wheel are installed there, too, with pinned libraries from the network.
@@ -21,10 +21,13 @@ from pathlib import Path
 import pgquern
 import pytest
 
+from tests.pgquern.test_command import ALL, ON_FILES
+from tests.pgquern.test_examples import check_example
+
 pytestmark = pytest.mark.tools
 
 ROOT = Path(__file__).parents[2]
-CLONE = ("csrc", "ref", "tools", "pyproject.toml", "README.md", "LICENSE")
+CLONE = ("csrc", "ref", "tools", "bench/figures", "pyproject.toml", "README.md", "LICENSE")
 HOUSE = {"ref", "tools"}
 OPTIONS = ("--quiet", "--no-build-isolation", "--no-deps", "--no-index", "--disable-pip-version-check")
 
@@ -61,12 +64,6 @@ def installed(clone: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return packages
 
 
-def test_it_needs_cffi_alone(installed: Path) -> None:
-    (metadata,) = installed.glob("*.dist-info/METADATA")
-    needs = HeaderParser().parsestr(metadata.read_text()).get_all("Requires-Dist", [])
-    assert [need for need in needs if "extra ==" not in need] == ["cffi"]
-
-
 def test_it_is_the_binding_and_the_house_of_the_command(installed: Path) -> None:
     top = sorted(path.name for path in installed.iterdir() if path.suffix != ".dist-info")
     assert top == ["_pgquern.abi3.so", "libraries.pth", "pgquern"]
@@ -74,13 +71,13 @@ def test_it_is_the_binding_and_the_house_of_the_command(installed: Path) -> None
     assert {path.name for path in (installed / "pgquern").iterdir() if path.is_file()} == modules
     folders = {path.name for path in (installed / "pgquern").iterdir() if path.is_dir()} - {"__pycache__"}
     assert folders == {"_house"}
-    assert {path.name for path in (installed / "pgquern/_house").iterdir()} == {*HOUSE, "COMMIT"}
+    assert {path.name for path in (installed / "pgquern/_house").iterdir()} == {*HOUSE, "bench", "COMMIT"}
 
 
 def test_what_is_built_lies_in_the_folder_for_it(clone: Path, installed: Path) -> None:
     """After an installation the clone is clean: build/ is ignored."""
     assert installed.is_dir()
-    assert {path.name for path in clone.iterdir()} == {*CLONE, "build"}
+    assert {path.name for path in clone.iterdir()} == {*(Path(name).parts[0] for name in CLONE), "build"}
     assert not [path for path in (clone / "csrc").rglob("*") if path.suffix in (".o", ".so", ".egg-info")]
 
 
@@ -99,9 +96,9 @@ def test_all_variants_are_there_and_run(installed: Path, tmp_path: Path) -> None
 # ---- as files, for other Pythons ---------------------------------------------------------------------
 
 LIBRARIES = {
-    "annotated-types", "cffi", "click", "hypothesis", "iniconfig", "markdown-it-py", "mdurl", "numpy", "packaging",
-    "pluggy", "pycparser", "pydantic", "pydantic-core", "pygments", "pytest", "rich", "setuptools", "sortedcontainers",
-    "typing-extensions", "typing-inspection",
+    "annotated-types", "cffi", "click", "click-man", "hypothesis", "iniconfig", "markdown-it-py", "mdurl", "numpy",
+    "packaging", "pluggy", "psycopg", "psycopg-binary", "pycparser", "pydantic", "pydantic-core", "pygments", "pytest",
+    "rich", "setuptools", "sortedcontainers", "typing-extensions", "typing-inspection",
 }  # fmt: skip
 """What the binding, its build and its tests import, and what these need."""
 
@@ -185,10 +182,10 @@ def listed() -> dict[str, dict[str, object]]:
 
 
 def test_its_libraries_are_those_that_it_asks_for(installed: Path) -> None:
-    """The extra `people` is what the programs import, no more."""
+    """It needs what the binding and the programs import, no more."""
     (metadata,) = installed.glob("*.dist-info/METADATA")
     needs = HeaderParser().parsestr(metadata.read_text()).get_all("Requires-Dist", [])
-    asked = {need.partition(";")[0].partition("[")[0].strip() for need in needs if 'extra == "people"' in need}
+    asked = {need.partition(";")[0].partition("[")[0].strip() for need in needs if "extra ==" not in need}
     found = set[str]()
     for source in (installed / "pgquern/_house").rglob("*.py"):
         for node in ast.walk(ast.parse(source.read_text())):
@@ -196,7 +193,7 @@ def test_its_libraries_are_those_that_it_asks_for(installed: Path) -> None:
                 found |= {alias.name.partition(".")[0] for alias in node.names}
             elif isinstance(node, ast.ImportFrom):
                 found.add((node.module or "").partition(".")[0])
-    assert asked == found - set(sys.stdlib_module_names) - HOUSE - {"pgquern", "_pgquern"}
+    assert asked == (found | {"cffi"}) - set(sys.stdlib_module_names) - HOUSE - {"pgquern", "_pgquern"}
 
 
 def test_each_program_is_loaded_from_the_package(installed: Path, tmp_path: Path) -> None:
@@ -237,6 +234,24 @@ def test_it_looks_into_a_file(installed: Path, tmp_path: Path) -> None:
     assert sorted(path.name for path in tmp_path.iterdir()) == ["16384", "16385"]
 
 
+@pytest.mark.parametrize("name", [name for name in ON_FILES if not ALL[name].clone])
+def test_each_command_on_files_of_ones_own_gives_its_example(installed: Path, name: str, tmp_path: Path) -> None:
+    """Outside of the clone, with what pip installed alone."""
+    check_example(name, tmp_path, installed.parents[2] / "bin")
+
+
+def test_each_command_has_a_man_page(installed: Path, tmp_path: Path) -> None:
+    """And the program one that lists them; each begins with the example, as it stands in --help."""
+    pages = {path.name: path.read_text() for path in (installed.parents[2] / "share/man/man1").iterdir()}
+    assert set(pages) == {"pgquern.1", *(f"pgquern-{name}.1" for name in ALL)}
+    assert all(f"\\fB{name}\\fP" in pages["pgquern.1"] for name in ALL)
+    for name, entry in ((name, entry) for name, entry in ALL.items() if entry.example):
+        description = pages[f"pgquern-{name}.1"].partition(".SH DESCRIPTION\n.nf\n")[2].partition("\n.fi")[0]
+        lines = [line.removeprefix("\\&").replace("\\e", "\\") for line in description.splitlines()]
+        assert lines == entry.example.strip().splitlines()
+        assert str(tmp_path.parent) not in pages[f"pgquern-{name}.1"]
+
+
 def test_what_needs_the_clone_says_so(installed: Path, tmp_path: Path) -> None:
     name = next(name for name, table in listed().items() if table.get("clone"))
     done = command(installed, tmp_path, name, "any", "--words")
@@ -247,4 +262,4 @@ def test_without_its_libraries_it_says_what_to_install(installed: Path, tmp_path
     (tmp_path / "click.py").write_text("raise ModuleNotFoundError('gone', name='click')\n")
     done = command(installed, tmp_path, "--help", path=str(tmp_path))
     assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr == "pgquern needs click; in the clone, pip install '.[people]' installs it\n"
+    assert done.stderr == "pgquern needs click: install pgquern again, which brings it\n"

@@ -17,4 +17,4 @@ def console(*, stderr: bool = False) -> Console:
 def bar(on: Console) -> Progress:
     """A progress bar: what runs, how much is done, the time since the start. It disappears at the end."""
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-    return Progress(*columns, console=on, transient=True)
+    return Progress(*columns, console=on, transient=True, disable=not on.is_terminal)

@@ -1,19 +1,20 @@
 # SPDX-License-Identifier: PostgreSQL
 """What compaction (PageRepairFragmentation) would do to the pages of a heap relation's file, and how fast, drawn.
 
-    python -m tools.look.__main__ [--page N] [--major 13..18] [--json] FILE
+    python -m tools.look.__main__ [--page N] [--major 13..18] [--fillfactor 10..100] [--json] FILE
 
-The file is only read. The exit status is 0 if the kernel accepts every page, 1 if it refuses one, 2 if the file is no
-heap or cannot be read. The picture goes to build/look; of `pgquern look`, to ~/.cache/pgquern. A running
-server may be writing a page while it is read: a page that is refused is read again before it counts.
+The segments that follow the file (16384.1 that follows 16384) are looked at with it. They are only read, a chunk at a
+time; a row for each page is kept with --json alone. The exit status is 0 if the kernel accepts every page, 1 if it
+refuses one, 2 if the file is no heap or cannot be read. The pictures go to build/look; of `pgquern look`, to
+~/.cache/pgquern. A running server may be writing a page while it is read: a page that is refused is read again before
+it counts.
 """
 
 import os
 import sys
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from random import Random
 from typing import Any, BinaryIO
 
 import click
@@ -24,10 +25,11 @@ from rich.console import Console
 
 from ref import page as heap
 from ref.compaction import VERSIONS, Version
-from tools.common import picture
+from tools.common import picture, progress
 from tools.common.answer import json_option, print_json
 from tools.common.options import option
 from tools.common.relation_file import (
+    Cluster,
     ClusterError,
     by_content,
     by_type,
@@ -40,10 +42,12 @@ from tools.common.relation_file import (
     os_words,
     segment,
 )
-from tools.look import hinted
+from tools.look import hinted, kept, predicted
 from tools.look import page as look_page
 from tools.look.on_pages import FEW, ROUNDS, Speed, measure
+from tools.look.ranges import Ranges
 from tools.look.refused import index_kind, why_refused
+from tools.look.rows import COLUMNS, SHOWN, Rows, column, gain
 
 SIZE = heap.BLCKSZ
 CHUNK = 512
@@ -51,6 +55,8 @@ CHUNK = 512
 SAMPLE = 4096
 """Pages that are timed, at most."""
 AGAIN, LISTED, HEAD = 3, 10, 1 << 20
+REASONS = 10_000
+"""Refused pages of which the reason is kept, at most."""
 NEWEST = max(VERSIONS)
 NOTE = (
     "Compaction as such removes no dead tuple: pruning (by a query, or VACUUM) does that just before, and compaction"
@@ -60,7 +66,6 @@ HINTS = (
     "Dead by hint bits: tuples that a prune could take if no snapshot needs them any more. Tuples without hint bits"
     " count as live."
 )
-COLUMNS = ("free_before", "free_after", "tuples", "unused", "redirect", "dead", "hinted", "hinted_bytes", "lines_cut")
 
 
 class CannotLook(click.ClickException):
@@ -70,44 +75,84 @@ class CannotLook(click.ClickException):
 
 
 @dataclass
+class Files:
+    """A heap relation's files, or one of them, and which page of them is which block."""
+
+    paths: list[Path]
+    first_block: int
+    segment_blocks: int
+    left_out: Path | None
+    """A segment behind one that is not full: a server sees the relation end there."""
+
+    @property
+    def pages(self) -> int:
+        return sum(path.stat().st_size // SIZE for path in self.paths)
+
+    def page(self, index: int) -> bytes:
+        """By its number from the first page on."""
+        number, at = divmod(index, self.segment_blocks) if len(self.paths) > 1 else (0, index)
+        with self.paths[number].open("rb") as file:
+            return os.pread(file.fileno(), SIZE, at * SIZE)
+
+
+@dataclass
 class Looked:
-    """A heap's file. `rows` has a row for each page that is in no hole, COLUMNS; zero of a new or a refused one."""
+    """A heap's files, and what was found in them."""
 
     path: Path
-    first_block: int
+    files: Files
     major: int
     major_is_from: str
-    pages: int
-    places: NDArray[np.int64]
-    """Which page of the file a row is of, from 0."""
-    rows: NDArray[np.int64]
-    new: int
-    refused: dict[int, str]
+    ranges: Ranges
+    kept: kept.Kept
+    pruning: predicted.Pruning
+    pages: int = 0
+    new: int = 0
+    refusals: int = 0
+    refused: dict[int, str] = field(default_factory=dict)
+    """Of the first REASONS refused pages: which, from 0, and why."""
+    first_filled: int | None = None
+    worst: Rows = field(default_factory=lambda: np.zeros((0, len(COLUMNS)), np.int64))
+    worst_places: NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, np.int64))
+    """The pages that gain most, now or once their dead tuples are pruned, and which they are, from 0."""
+    drawn: NDArray[np.float64] = field(default_factory=lambda: np.zeros((2, 0)))
+    """Of SAMPLE pages with tuples, the first drawn by lot: its lot, and which it is."""
+    each: list[tuple[NDArray[np.int64], Rows]] = field(default_factory=list)
+    """If it was asked for: all pages that are in no hole."""
 
     @property
     def version(self) -> Version:
         return VERSIONS[self.major]
 
-    def column(self, name: str) -> NDArray[np.int64]:
-        return np.asarray(self.rows[:, COLUMNS.index(name)])
+    @property
+    def first_block(self) -> int:
+        return self.files.first_block
 
     @property
-    def gain(self) -> NDArray[np.int64]:
-        return self.column("free_after") - self.column("free_before")
+    def sums(self) -> NDArray[np.int64]:
+        """Of all pages, COLUMNS."""
+        return np.asarray(self.ranges.sums.sum(axis=0))
 
-    def worst(self) -> list[int]:
-        """Rows of the pages that gain most, now or once their dead tuples are pruned."""
-        gain, hinted_bytes = self.gain, self.column("hinted_bytes")
-        order = np.lexsort((-hinted_bytes, -gain))
-        return [int(i) for i in order[:LISTED] if gain[i] + hinted_bytes[i] > 0]
+    def add(self, at: int, rows: Rows, lots: np.random.Generator) -> None:
+        """What was found on the pages from `at` on."""
+        places = np.arange(at, at + len(rows))
+        self.ranges.add(places, rows)
+        self.kept.add(rows)
+        self.pruning.add(rows)
+        fit = places[column(rows, "tuples") > 0]
+        if self.first_filled is None and len(fit):
+            self.first_filled = int(fit[0])
+        drawn = np.concatenate([self.drawn, np.stack([lots.random(len(fit)), fit])], axis=1)
+        self.drawn = drawn[:, np.argsort(drawn[0])[:SAMPLE]]
+        rows_, places_ = np.concatenate([self.worst, rows]), np.concatenate([self.worst_places, places])
+        gained, hinted_bytes = gain(rows_), column(rows_, "hinted_bytes")
+        order = np.lexsort((-hinted_bytes, -gained))[:LISTED]
+        order = order[(gained + hinted_bytes)[order] > 0]
+        self.worst, self.worst_places = rows_[order], places_[order]
 
-    def page(self, index: int) -> bytes:
-        with self.path.open("rb") as file:
-            return os.pread(file.fileno(), SIZE, index * SIZE)
 
-
-def require_heap(path: Path) -> int:
-    """Its first block. CannotLook: it is no heap's main fork, or its cluster cannot be followed."""
+def require_heap(path: Path) -> tuple[Cluster | None, Files]:
+    """Its cluster and its files. CannotLook: it is no heap's main fork, or its cluster cannot be followed."""
     if words := by_type(path):
         raise CannotLook(f"{path}: {words}")
     try:
@@ -136,7 +181,21 @@ def require_heap(path: Path) -> int:
         )
     if any(head) and says is None:
         raise CannotLook(f"{path}: no page says that it is one: this is no relation's file")
-    return segment(path) * (cluster.segment_blocks if cluster else (1 << 30) // SIZE)
+    return cluster, files_of(path, cluster.segment_blocks if cluster else (1 << 30) // SIZE)
+
+
+def files_of(path: Path, segment_blocks: int) -> Files:
+    """The relation's files from its first on, or that which is asked for if it is another."""
+    found, left_out = [path], None
+    while segment(path) == 0 and not left_out:
+        following = path.with_name(f"{path.name}.{len(found)}")
+        if not following.is_file() or not following.stat().st_size:
+            break
+        if found[-1].stat().st_size == segment_blocks * SIZE:
+            found.append(following)
+        else:
+            left_out = following
+    return Files(found, segment(path) * segment_blocks, segment_blocks, left_out)
 
 
 def choose_major(path: Path, asked: int | None) -> tuple[int, str]:
@@ -155,45 +214,60 @@ def choose_major(path: Path, asked: int | None) -> tuple[int, str]:
     return int(found), "as PG_VERSION says"
 
 
-def read(path: Path, asked: int | None, page: int | None = None) -> Looked:
-    """Look at all pages. CannotLook: no heap, a version that is not followed, or `page` cannot be drawn."""
-    first = require_heap(path)
+def read(
+    path: Path, asked: int | None, page: int | None = None, fillfactor: int | None = None, *, each: bool = True
+) -> Looked:
+    """Look at all pages. `each`: keep a row for each, which takes 100 bytes.
+
+    CannotLook: no heap, a version that is not followed, or `page` cannot be drawn.
+    """
+    cluster, files = require_heap(path)
     major, source = choose_major(path, asked)
     if page is not None:
-        must_be_drawable(path, first, page)
-    rows, refused, filled, at = [np.zeros((0, len(COLUMNS)), np.int64)], dict[int, str](), 0, 0
-    places = [np.zeros(0, np.int64)]
+        must_be_drawable(path, files, page)
+    held = kept.Kept(*kept.fillfactor_of(path, cluster, major, fillfactor))
+    pruning, total = predicted.Pruning(VERSIONS[major].order.name), files.pages
+    looked = Looked(path, files, major, source, Ranges(total), held, pruning)
+    lots, filled, at, file_of = np.random.default_rng(1), 0, 0, path
+    bar = progress.bar(progress.console(stderr=True))
     try:
-        with path.open("rb", buffering=0) as file:
-            for where, content in chunks(file, CHUNK * SIZE, SIZE):
-                pages = np.frombuffer(content[: len(content) // SIZE * SIZE], np.uint8).reshape(-1, SIZE).copy()
-                at = where // SIZE
-                reasons = again(file.fileno(), pages, at)
-                filled += int(pages.any(axis=1).sum())
-                refused |= {at + i: words for i, words in reasons.items()}
-                rows.append(columns(pages, reasons, VERSIONS[major]))
-                places.append(np.arange(at, at + len(pages)))
-                at += len(pages)
+        with bar:
+            task = bar.add_task("pages", total=total)
+            for number, file_of in enumerate(files.paths):
+                with file_of.open("rb", buffering=0) as file:
+                    for where, content in chunks(file, CHUNK * SIZE, SIZE):
+                        pages = np.frombuffer(content[: len(content) // SIZE * SIZE], np.uint8).reshape(-1, SIZE).copy()
+                        at = number * files.segment_blocks + where // SIZE
+                        reasons = again(file.fileno(), pages, where // SIZE)
+                        filled, looked.refusals = filled + int(pages.any(axis=1).sum()), looked.refusals + len(reasons)
+                        looked.refused |= {
+                            at + i: words for i, words in list(reasons.items())[: REASONS - len(looked.refused)]
+                        }
+                        rows = columns(pages, reasons, VERSIONS[major])
+                        looked.add(at, rows, lots)
+                        if each:
+                            looked.each.append((np.arange(at, at + len(pages)), rows))
+                        at += len(pages)
+                        bar.update(task, completed=at)
     except OSError as error:
-        raise CannotLook(f"{path}: after block {first + at}: {os_words(path, error)}") from error
-    return Looked(
-        path, first, major, source, at, np.concatenate(places), np.concatenate(rows), at - filled, refused
-    )  # fmt: skip
+        raise CannotLook(f"{file_of}: after block {files.first_block + at}: {os_words(file_of, error)}") from error
+    looked.pages, looked.new = at, at - filled
+    return looked
 
 
-def must_be_drawable(path: Path, first: int, block: int) -> None:
+def must_be_drawable(path: Path, files: Files, block: int) -> None:
     """CannotLook: the block that was asked for is not there, new, or refused: told before the whole file is read."""
-    pages = path.stat().st_size // SIZE
+    pages, first = files.pages, files.first_block
     if not first <= block < first + pages:
         raise CannotLook(
             f"{path} has the blocks {first} to {first + pages - 1}: {option('PAGE', block)} is none of them"
         )
-    with path.open("rb") as file:
-        content = os.pread(file.fileno(), SIZE, (block - first) * SIZE)
+    for left in range(AGAIN, -1, -1):
+        content = files.page(block - first)
         if not any(content):
             raise CannotLook(f"block {block} is new (all zero): there is nothing to draw")
-        one = np.frombuffer(content, np.uint8).reshape(1, SIZE).copy()
-        if refused := again(file.fileno(), one, block - first):
+        refused = why_refused(np.frombuffer(content, np.uint8).reshape(1, SIZE))
+        if refused and not left:
             raise CannotLook(f"block {block} cannot be drawn: {refused[0]}")
 
 
@@ -223,6 +297,8 @@ def columns(pages: NDArray[np.uint8], refused: dict[int, str], version: Version)
     flags, length, lp_off = words >> 15 & 3, words >> 17, words & 0x7FFF
     normal = there & (flags == heap.LP_NORMAL) & (length > 0)
     dead = hinted.dead(pages, normal, lp_off)
+    before = np.minimum.accumulate(np.where(normal, lp_off, SIZE), axis=1)[:, :-1]
+    in_order = ~(normal[:, 1:] & (lp_off[:, 1:] >= before)).any(axis=1)
     found = {
         "free_before": before16[:, 7] - before16[:, 6],
         "free_after": after16[:, 7] - after16[:, 6],
@@ -233,16 +309,17 @@ def columns(pages: NDArray[np.uint8], refused: dict[int, str], version: Version)
         "hinted": dead.sum(axis=1),
         "hinted_bytes": (dead * ((length.astype(np.int64) + 7) // 8 * 8)).sum(axis=1),
         "lines_cut": (before16[:, 6] - after16[:, 6]) // heap.SIZE_OF_LINE_POINTER,
+        "line_pointers": (after16[:, 6] - heap.SIZE_OF_PAGE_HEADER) // heap.SIZE_OF_LINE_POINTER,
+        "tuple_bytes": (normal * length.astype(np.int64)).sum(axis=1),
+        "in_order": in_order,
     }
     return np.stack([np.where(good, found[name], 0) for name in COLUMNS], axis=1)
 
 
 def sample(looked: Looked) -> list[bytes]:
     """Accepted pages with tuples, drawn at random if there are many."""
-    fit = [int(i) for i in np.flatnonzero(looked.column("tuples"))]
-    if len(fit) > SAMPLE:
-        fit = sorted(Random(1).sample(fit, SAMPLE))
-    return [page for page in (looked.page(int(looked.places[i])) for i in fit) if accepted(page, looked.version)]
+    pages = (looked.files.page(int(place)) for place in np.sort(looked.drawn[1]))
+    return [page for page in pages if accepted(page, looked.version)]
 
 
 def accepted(page: bytes, version: Version) -> bool:
@@ -262,42 +339,46 @@ def choose(looked: Looked, asked: int | None) -> int | None:
     """The index of the page to draw: the one asked for, or that which gains most; None if none has tuples."""
     if asked is not None:
         return asked - looked.first_block
-    if worst := looked.worst():
-        return int(looked.places[worst[0]])
-    filled = np.flatnonzero(looked.column("tuples"))
-    return int(looked.places[filled[0]]) if len(filled) else None
+    return int(looked.worst_places[0]) if len(looked.worst_places) else looked.first_filled
 
 
 def summary(looked: Looked) -> dict[str, Any]:
-    """Sums over the file."""
+    """Sums over the files."""
     return {
         "file": str(looked.path),
+        "files": [str(path) for path in looked.files.paths],
         "pages": looked.pages,
         "first_block": looked.first_block,
         "major": looked.major,
         "kernel": pgquern.compaction.dispatched().name,
         "new": looked.new,
         "refused": [{"block": looked.first_block + i, "why": words} for i, words in looked.refused.items()],
-        **{name: int(looked.column(name).sum()) for name in COLUMNS},
-        "gain": int(looked.gain.sum()),
-        "pages_that_gain": int((looked.gain > 0).sum()),
-        "rest_bytes": looked.path.stat().st_size % SIZE,
+        "pages_refused": looked.refusals,
+        **dict(zip(COLUMNS, looked.sums.tolist(), strict=True)),
+        "gain": int(gain(looked.sums)),
+        "pages_that_gain": looked.ranges.pages_that_gain,
+        "rest_bytes": looked.files.paths[-1].stat().st_size % SIZE,
+        "kept": looked.kept.document(),
+        "pruning": looked.pruning.document(),
+        "range": looked.ranges.document(looked.first_block, looked.pages),
     }
 
 
 def each_page(looked: Looked) -> Iterator[dict[str, int]]:
     """All but those in holes of the file, which are new."""
-    for i, row in zip(looked.places.tolist(), looked.rows.tolist(), strict=True):
-        yield {"block": looked.first_block + i, **dict(zip(COLUMNS, row, strict=True))}
+    for places, rows in looked.each:
+        for i, row in zip(places.tolist(), rows.tolist(), strict=True):
+            yield {"block": looked.first_block + i, **dict(zip(COLUMNS, row, strict=True))}
 
 
 def lines(looked: Looked) -> Iterator[str]:
     """The summary in words."""
-    sums, refused = summary(looked), looked.refused
+    sums, refused, paths = summary(looked), looked.refused, looked.files.paths
     yield (
         (
-            f"{looked.path}: {sums['pages']:,} pages (blocks {looked.first_block} to"
-            f" {looked.first_block + sums['pages'] - 1}), {sums['new']:,} new, {len(refused):,} refused; as PostgreSQL"
+            f"{looked.path}{f' and {len(paths) - 1} segments more' if len(paths) > 1 else ''}: {sums['pages']:,} pages"
+            f" (blocks {looked.first_block} to {looked.first_block + sums['pages'] - 1}), {sums['new']:,} new,"
+            f" {looked.refusals:,} refused; as PostgreSQL"
             f" {looked.major} compacts them ({looked.major_is_from}), by the kernel {sums['kernel']}"
         )
         if sums["pages"]
@@ -312,12 +393,16 @@ def lines(looked: Looked) -> Iterator[str]:
         f" {sums['dead']:,} dead"
     )
     yield f"dead by hint bits: {sums['hinted']:,} tuples of {sums['hinted_bytes']:,} bytes"
+    yield from looked.kept.lines()
+    yield from looked.pruning.lines()
+    if looked.files.left_out:
+        yield f"{looked.files.left_out} is left out: a segment before it is not full, and a server sees the end there"
     if sums["rest_bytes"]:
         yield f"{sums['rest_bytes']} bytes after the last page are no page: pgquern check-pages says more"
     for i, words in list(refused.items())[:LISTED]:
         yield f"  block {looked.first_block + i} is refused: {words}"
-    if len(refused) > LISTED:
-        yield f"  and {len(refused) - LISTED:,} more"
+    if looked.refusals > LISTED:
+        yield f"  and {looked.refusals - LISTED:,} more"
     if refused:
         checks = "pgquern check-pages FILE"
         yield f"What to do: {checks} says what is wrong with the pages, and what can be done about it."
@@ -325,14 +410,14 @@ def lines(looked: Looked) -> Iterator[str]:
 
 def worst_lines(looked: Looked) -> Iterator[str]:
     """The pages that gain most, a line each below a head."""
-    if worst := looked.worst():
+    if len(looked.worst):
         yield "pages that gain most; `hint` is tuples and bytes dead by hint bits, `cut` line pointers cut off:"
         yield ("{:>10} {:>6} {:>6} {:>6}" + " {:>8}" * 4 + " {:>6} {:>6} {:>4}").format(
             *("block", "gain", "free", "after", "tuples", "unused", "redirect", "dead", "hint", "bytes", "cut")
         )
-    for i in worst:
+    for place, gained, row in zip(looked.worst_places, gain(looked.worst), looked.worst, strict=True):
         yield ("{:>10} {:>6} {:>6} {:>6}" + " {:>8}" * 4 + " {:>6} {:>6} {:>4}").format(
-            looked.first_block + int(looked.places[i]), int(looked.gain[i]), *looked.rows[i].tolist()
+            looked.first_block + int(place), int(gained), *row[: len(SHOWN)].tolist()
         )
 
 
@@ -351,7 +436,7 @@ def says_speed(name: str, speed: Speed) -> str:
 
 def draw(looked: Looked, index: int, said: list[str]) -> str | None:
     """The picture of a page."""
-    contents, block = looked.page(index), looked.first_block + index
+    contents, block = looked.files.page(index), looked.first_block + index
     title, words = f"{looked.path.name}, block {block}", [*lines(looked), *said, NOTE, HINTS]
 
     def write(file: BinaryIO) -> None:
@@ -366,28 +451,40 @@ def draw(looked: Looked, index: int, said: list[str]) -> str | None:
 @click.command()
 @click.option("--page", type=int, help="The block to draw, in place of the one that gains most.")
 @click.option("--major", type=click.IntRange(13, NEWEST), help="PostgreSQL's version, if no PG_VERSION says it.")
+@click.option("--fillfactor", type=click.IntRange(10, 100), help="The table's, if no catalog is there that says it.")
 @json_option("Print one JSON object, with every page that is in no hole of the file.")
 @click.argument("file")
-def main(page: int | None, major: int | None, as_json: bool, file: str) -> None:
-    """What compaction would do to the pages of FILE, a table's."""
+def main(page: int | None, major: int | None, fillfactor: int | None, as_json: bool, file: str) -> None:
+    """What compaction would do to the pages of FILE, a table's, and of the segments that follow it."""
     if not file:
         raise CannotLook("say which file: pgquern look /path/to/base/DATABASE/RELATION")
-    looked = read(Path(file), major, page)
+    looked = read(Path(file), major, page, fillfactor, each=as_json)
     drawn, timed = choose(looked, page), speeds(looked)
     said = [says_speed(name, speed) for name, speed in timed.items()]
     if not as_json:
         console = Console(soft_wrap=True, highlight=False, markup=False)
         for line in [*lines(looked), *worst_lines(looked), *said, NOTE, HINTS]:
             console.print(line)
+        for bar in looked.ranges.bars(looked.first_block, looked.pages):
+            console.print(bar, markup=True)
     drawing = None if drawn is None else draw(looked, drawn, said)
+    whole = looked.pages and picture.of_file(
+        "look",
+        looked.path,
+        ".png",
+        lambda to: looked.ranges.draw(to, looked.path.name, looked.first_block, looked.pages),
+    )
     if as_json:
         found = {**summary(looked), "page": list(each_page(looked)), "picture": drawing, "note": NOTE}
         found["drawn"] = None if drawn is None else looked.first_block + drawn
+        found["picture_of_all"] = whole or None
         found["speed"] = {name: asdict(speed) for name, speed in timed.items()}
         print_json(found)
-    elif drawing:
-        console.print(f"picture: {drawing}")
-    sys.exit(1 if looked.refused else 0)
+    else:
+        for words, drawn_to in (("picture of all pages", whole), ("picture", drawing)):
+            if drawn_to:
+                console.print(f"{words}: {drawn_to}")
+    sys.exit(1 if looked.refusals else 0)
 
 
 if __name__ == "__main__":

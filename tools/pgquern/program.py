@@ -39,8 +39,18 @@ def command(entry: Entry) -> click.Command:
         start(entry, found, values)
 
     return click.Command(
-        entry.name, params=parameters, callback=run, help=entry.help or found.help, epilog=found.epilog
+        entry.name,
+        params=parameters,
+        callback=run,
+        help=example(entry) + (entry.help or found.help or ""),
+        short_help=entry.says,
+        epilog=found.epilog,
     )
+
+
+def example(entry: Entry) -> str:
+    """As a paragraph that click leaves as it is."""
+    return f"\b\n{entry.example.strip()}\n\n" if entry.example else ""
 
 
 def load(entry: Entry) -> click.Command:
@@ -57,7 +67,7 @@ def load(entry: Entry) -> click.Command:
 def how_to_install() -> str:
     if house.IS_SET_UP:
         return f"run `make setup` in {house.TOP} again"
-    return "install pgquern with what the command needs, from its clone: pip install '.[people]'"
+    return "install pgquern again, which brings what the command needs"
 
 
 def shown(parameter: click.Parameter, entry: Entry) -> click.Parameter:
@@ -93,7 +103,8 @@ def needs_clone(entry: Entry) -> click.Command:
         entry.name,
         params=[click.Argument(["words"], nargs=-1, type=click.UNPROCESSED)],
         callback=run,
-        help=says,
+        help=example(entry) + says,
+        short_help=entry.says,
         context_settings={"ignore_unknown_options": True},
     )
 

@@ -41,6 +41,8 @@ class Entry:
     """Parameters whose values are not for the user to choose."""
     help: str = ""
     """In the place of the program's own text."""
+    example: str = ""
+    """What --help begins with: `$ pgquern NAME ...` and what it prints, `...` for what is left out."""
     clone: bool = False
     """Whether it runs in a clone alone: it compiles, or needs models, tests or servers."""
     make: str = ""

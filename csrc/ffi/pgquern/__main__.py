@@ -23,7 +23,7 @@ def main() -> None:
         importlib.import_module("tools.pgquern.interrupts").end_the_program()
         command = importlib.import_module("tools.pgquern.__main__")
     except ModuleNotFoundError as error:
-        print(f"pgquern needs {error.name}; in the clone, pip install '.[people]' installs it", file=sys.stderr)
+        print(f"pgquern needs {error.name}: install pgquern again, which brings it", file=sys.stderr)
         sys.exit(2)
     command.start()
 
