@@ -38,6 +38,10 @@ IN_PROGRESS, COMMITTED, ABORTED = 0, 1, 2
 XIDS_A_SEGMENT = 32 * BLCKSZ * 4
 
 
+FIXED = 140
+"""Bytes of pg_class's columns before relacl and reloptions, in all versions at least."""
+
+
 @dataclass(frozen=True)
 class Row:
     """Of pg_class, as far as it is used here."""
@@ -54,6 +58,7 @@ class Row:
     toast: int
     lsn: int = 0
     """Of the page that it lies on."""
+    fillfactor: int | None = None
 
 
 class Xact:
@@ -123,7 +128,7 @@ def _mapped(path: Path) -> dict[int, int]:
 
 def _row(data: bytes, lsn: int, major: int, mapped: dict[int, int]) -> Row | None:
     more = 4 if major >= 18 else 0  # relallfrozen
-    if len(data) < 140 + more:
+    if len(data) < FIXED + more:
         return None
     oid, name, namespace = struct.unpack_from("<I64sI", data)
     am, filenode = struct.unpack_from("<II", data, 84)
@@ -132,7 +137,10 @@ def _row(data: bytes, lsn: int, major: int, mapped: dict[int, int]) -> Row | Non
     relfrozenxid, relminmxid = struct.unpack_from("<II", data, 132 + more)
     text = name.rstrip(b"\0").decode(errors="replace")
     of = (filenode or mapped.get(oid, 0), toast)
-    return Row(oid, text, namespace, am, kind.decode(errors="replace"), natts, relfrozenxid, relminmxid, *of, lsn)
+    # reloptions are a text array: nothing else in the columns that follow is plain text of this form.
+    said = re.search(rb"fillfactor=(\d{1,3})", data[FIXED:])
+    ids = (natts, relfrozenxid, relminmxid)
+    return Row(oid, text, namespace, am, kind.decode(errors="replace"), *ids, *of, lsn, int(said[1]) if said else None)
 
 
 class Catalog:

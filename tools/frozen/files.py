@@ -134,6 +134,8 @@ def state_of(top: Path) -> State:
         raise StateError(str(error)) from error
     if not cluster or cluster.path.resolve() != top.resolve():
         raise StateError(f"{top}: no global/pg_control that can be read is in it: give a cluster's data directory")
+    if cluster.is_backup:
+        raise StateError(f"{top}: it is a base backup, by its backup_label: start a server on a copy, and ask that")
     if major not in MAJORS or not cluster.ids.next_xid:
         raise StateError(f"{top}: it is of PostgreSQL {major or '?'}: 13 to 18 are known without a server")
     ids, unknown, holders = cluster.ids, list[str](), list[Holder]()

@@ -6,20 +6,17 @@ bytes of a page to updates. PageGetHeapFreeSpace (src/backend/storage/page/bufpa
 MaxHeapTuplesPerPage line pointers, none of them unused, has no room, whatever is free.
 """
 
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from ref import page as heap
-from tools.check_pages.catalog import PG_CLASS, Xact, _rows, catalog_of
+from tools.check_pages.catalog import catalog_of
 from tools.common.relation_file import Cluster
 from tools.look.rows import Rows, column
 
 DEFAULT = 100
-FIXED = 140
-"""Bytes of pg_class's columns before relacl and reloptions, in all versions at least."""
 
 
 def fillfactor_of(path: Path, cluster: Cluster | None, major: int, asked: int | None) -> tuple[int, str]:
@@ -27,14 +24,10 @@ def fillfactor_of(path: Path, cluster: Cluster | None, major: int, asked: int | 
     if asked:
         return asked, "as asked"
     found = catalog_of(path, cluster, major) if cluster else None
-    if not cluster or not found or not (row := found[1]):
+    if not found or not (row := found[1]):
         return DEFAULT, "the default: no catalog was found that says another"
-    number = next((one.filenode for one in found[0].files.values() if one.oid == PG_CLASS), 0)
-    folder = path.parent if (path.parent / str(number)).exists() else cluster.path / "base" / path.parent.name
-    for data in _rows(folder / str(number), Xact(cluster.path)):
-        # A text array: nothing else in the columns that follow is plain text of this form.
-        if data[:4] == row.oid.to_bytes(4, "little") and (says := re.search(rb"fillfactor=(\d+)", data[FIXED:])):
-            return int(says[1]), f"as pg_class says of {found[0].name(row)}"
+    if row.fillfactor:
+        return row.fillfactor, f"as pg_class says of {found[0].name(row)}"
     return DEFAULT, f"the default: pg_class says no other of {found[0].name(row)}"
 
 
