@@ -230,17 +230,13 @@ typedef enum pgq_ioshares_way {
 } pgq_ioshares_way;
 
 /*
- * For tests: what the kernel may do, and seldom does. A member may be NULL.
- * ended: the kernel has said this of a part of a request, bytes or -errno; returns what the engine takes it for. Called by
- * any thread; by threads, several at once. By io_uring the engine's lock is held meanwhile: it must neither call the engine
- * nor wait for a thread that does. enter: requests are about to be handed to a ring; wait: a ring's completions are about to be
- * waited for; 0, or the -errno with which that fails.
+ * For tests: what the kernel may say, and seldom does. ended may be NULL: the kernel has said this of a part of a request, bytes or
+ * -errno; returns what the engine takes it for. Called by any thread; by threads, several at once. By io_uring the engine's
+ * lock is held meanwhile: it must neither call the engine nor wait for a thread that does.
  */
 typedef struct pgq_ioshares_faults {
     void *arg;
     int64_t (*ended)(void *arg, const pgq_ioshares_io *io, int64_t result);
-    int (*enter)(void *arg);
-    int (*wait)(void *arg);
 } pgq_ioshares_faults;
 
 typedef struct pgq_ioshares_engine pgq_ioshares_engine;

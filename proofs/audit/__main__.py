@@ -14,6 +14,7 @@ Writes build/results/proof/STEM.json. Exit code 0 only if everything passed.
 import shutil
 import time
 from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import click
@@ -45,15 +46,21 @@ def audit_compiled(
     files: Sequence[str],
     *,
     stem: str,
+    jobs: int,
     accept: bool,
 ) -> dict[str, str]:
     """What Coq says of each theorem that has a sentence; the hashes compared, coqchk asked."""
     theorems = list(sentences)
-    said = coq.print_assumptions(build, theorems)
-    hashes.check_closed(said, audit)
-    coq.check_witnesses(build, theorems, witnessed(source, theorems), outer_only(source), audit)
     lists = [printed.list_of(file) for file in files if file.endswith(f"/{printed.GENERATED}")]
-    terms = coq.terms(build, theorems, audit, others=lists)
+    with ThreadPoolExecutor(jobs) as pool:
+        said = coq.print_assumptions(build, theorems, pool)
+        hashes.check_closed(said, audit)
+        walk = pool.submit(coq.terms, build, theorems, audit, others=lists)
+        shown = witnessed(source, theorems), outer_only(source)
+        premises = pool.submit(coq.check_witnesses, build, theorems, *shown, audit)
+        coq.check_compiled(build, files, audit, pool)
+        premises.result()
+        terms = walk.result()
     printed.check_programs(terms, theorems, lists, audit)
     by_file = {file: terms.get(printed.list_of(file), "") for file in files if file.endswith(f"/{printed.GENERATED}")}
     by_file |= realised(source, stem)
@@ -62,7 +69,6 @@ def audit_compiled(
     found = hashes.computed(terms | by_file, names, says)
     hashes.check(source, found, audit, stem=stem, accept=accept)
     printed.check_printed(source.parent, build, files, audit, accept=False)
-    coq.check_compiled(build, files, audit)
     return said
 
 
@@ -113,7 +119,7 @@ def run(source: Path, build: Path, folder: Path, *, stem: str, jobs: int, accept
     said: dict[str, str] = {}
     if coq.compile_sources(build, mine, jobs, audit, console):
         found = {theorem: sentences[theorem] for theorem in theorems if theorem in sentences}
-        said = audit_compiled(source, build, audit, found, mine, stem=stem, accept=accept)
+        said = audit_compiled(source, build, audit, found, mine, stem=stem, jobs=jobs, accept=accept)
     if stem:
         audit.problems = [p for p in audit.problems if p[0] in ("", stem)]
     passed = write_results(folder, audit, theorems, said, sentences)

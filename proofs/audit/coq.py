@@ -8,6 +8,7 @@ import shutil
 import subprocess
 import time
 from collections.abc import Collection, Iterable, Sequence
+from concurrent.futures import Executor
 from pathlib import Path
 
 from rich.console import Console
@@ -157,24 +158,29 @@ def parse_blocks(text: str) -> dict[str, str]:
     return blocks
 
 
-def print_assumptions(build: Path, theorems: Sequence[Theorem]) -> dict[str, str]:
+def print_assumptions(build: Path, theorems: Sequence[Theorem], pool: Executor) -> dict[str, str]:
     """For each theorem what Coq says of it: its statement, then its assumptions.
 
     One run a folder, which loads that folder's modules only: how short Coq prints a name depends on what is loaded.
     """
+    by_folder: dict[str, list[str]] = {}
+    for theorem in theorems:
+        by_folder.setdefault(theorem.folder, []).append(theorem.qualified)
     said: dict[str, str] = {}
-    for folder in dict.fromkeys(theorem.folder for theorem in theorems):
-        mine = [theorem.qualified for theorem in theorems if theorem.folder == folder]
-        # The assumptions of all at once: asked for each theorem, Coq would walk through the same proofs each time.
-        lines = [*CONTEXT, *modules(mine), *(line for name in mine for line in (mark(name), f"Check {name}."))]
-        together = ", ".join(f"@{name}" for name in mine)
-        lines += [f"Definition together := ({together}).", mark("together"), "Print Assumptions together."]
-        blocks = parse_blocks(text := coqc(build, f"assumptions_{folder}", lines))
-        if blocks.get("together") == CLOSED:
-            said |= {name: f"{blocks[name]}\n{CLOSED}" for name in mine}
-        else:
-            said |= print_each(build, folder, mine, text)
+    for found in pool.map(lambda folder: print_together(build, folder, by_folder[folder]), by_folder):
+        said |= found
     return said
+
+
+def print_together(build: Path, folder: str, names: Sequence[str]) -> dict[str, str]:
+    """The assumptions of all at once: asked for each theorem, Coq would walk through the same proofs each time."""
+    lines = [*CONTEXT, *modules(names), *(line for name in names for line in (mark(name), f"Check {name}."))]
+    together = ", ".join(f"@{name}" for name in names)
+    lines += [f"Definition together := ({together}).", mark("together"), "Print Assumptions together."]
+    blocks = parse_blocks(text := coqc(build, f"assumptions_{folder}", lines))
+    if blocks.get("together") == CLOSED:
+        return {name: f"{blocks[name]}\n{CLOSED}" for name in names}
+    return print_each(build, folder, names, text)
 
 
 def print_each(build: Path, folder: str, names: Sequence[str], complaint: str) -> dict[str, str]:
@@ -261,29 +267,36 @@ def complaints_of(said: str) -> list[str]:
     return found
 
 
-def check_compiled(build: Path, files: Sequence[str], audit: Audit) -> None:
+def check_compiled(build: Path, files: Sequence[str], audit: Audit, pool: Executor) -> None:
     """coqchk on every compiled file of ours (what they import from Coq's library is taken as Debian built it).
 
     A stem whose .vo files coqchk has accepted before, bit by bit the same, is not checked again.
     """
     remembered = build / "coqchk.json"
     accepted: dict[str, str] = json.loads(remembered.read_text()) if remembered.exists() else {}
-    for stem in dict.fromkeys(stem_of(file) for file in files):
-        mine = [file for file in files if stem_of(file) == stem]
-        # A .vo holds the digests of those that it imports, so its own bytes stand for all that it rests on.
-        digest = digest_of((build / (file + "o")).read_bytes() for file in mine)
-        if accepted.get(stem) == digest:
-            continue
-        started = time.monotonic()
-        flags = [x for file in mine for x in ("-norec", f"{PREFIX}.{file.removesuffix('.v').replace('/', '.')}")]
-        command = ["coqchk", "-silent", "-o", "-bytecode-compiler", "yes", "-Q", ".", PREFIX, *flags]
-        run = subprocess.run(
-            command, cwd=build, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False
-        )
-        complaints = complaints_of(run.stdout) or (["coqchk failed"] if run.returncode else [])
+    by_stem: dict[str, list[str]] = {}
+    for file in files:
+        by_stem.setdefault(stem_of(file), []).append(file)
+    # A .vo holds the digests of those that it imports, so its own bytes stand for all that it rests on.
+    digests = {stem: digest_of((build / (file + "o")).read_bytes() for file in mine) for stem, mine in by_stem.items()}
+    # The largest first: one that started last would keep the others waiting.
+    new = sorted(
+        (stem for stem in by_stem if accepted.get(stem) != digests[stem]), key=lambda stem: -len(by_stem[stem])
+    )
+    for stem, (complaints, seconds) in zip(new, pool.map(lambda stem: coqchk(build, by_stem[stem]), new), strict=True):
         for complaint in complaints:
             audit.problem(stem, complaint)
-        audit.spent(stem, time.monotonic() - started)
+        audit.spent(stem, seconds)
         if not complaints:
-            accepted[stem] = digest
+            accepted[stem] = digests[stem]
             remembered.write_text(json.dumps(accepted, indent=1, sort_keys=True) + "\n")
+
+
+def coqchk(build: Path, files: Sequence[str]) -> tuple[list[str], float]:
+    """What coqchk complains of in the compiled files, and its seconds."""
+    started = time.monotonic()
+    flags = [x for file in files for x in ("-norec", f"{PREFIX}.{file.removesuffix('.v').replace('/', '.')}")]
+    command = ["coqchk", "-silent", "-o", "-bytecode-compiler", "yes", "-Q", ".", PREFIX, *flags]
+    run = subprocess.run(command, cwd=build, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
+    complaints = complaints_of(run.stdout) or (["coqchk failed"] if run.returncode else [])
+    return complaints, time.monotonic() - started

@@ -24,8 +24,8 @@ WHOLE_CPU = 3600
 """CPU seconds after which a run of tests hangs."""
 FEW = 15
 """Examples of Hypothesis, at first."""
-CPU_LEAST, CPU_TIMES = 60, 20
-"""A test may use 60 CPU seconds; if more, 20 times what it uses on the unchanged sources, which it then shows."""
+CPU_LEAST, CPU_TIMES = 20, 20
+"""A test may use 20 CPU seconds; if more, 20 times what it uses on the unchanged sources, which it then shows."""
 SEEDS = 200
 """Of a world; fewer of one that is heavy."""
 WORLD_OBJECTS = Path("build/obj-world")
