@@ -62,8 +62,6 @@ SyncsAgain ==
 NothingDue(f) == {}
 \* Who cuts, unlinks or renames leaves the area as it is.
 ForgetsNot(some) == FALSE
-\* Once a new batch is on its way the files of the one before are not known any more.
-ListedNew(b) == FilesOf(b)
 \* The directories are not synced.
 DirUnsynced == dirMay
 \* Checksums are not looked at.
