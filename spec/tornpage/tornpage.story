@@ -42,3 +42,59 @@ DurableSurvives BROKEN | All up to record {acked} was promised, and the page has
 AckedIsDurable BROKEN p \in 1..acked if ~(p <= control.redo \/ disklog[p].payload /\ disklog[p].v = history[p]) | Record {p} was promised, and is not
     durable
 SyncedIsDurable BROKEN | The page was synced, and the device has other versions, by sector: {[s \in Sectors |-> disk[s].v]}
+
+module MCdoublewrite
+VIA MCNext, UserChanges
+
+module doublewrite
+VIA Failures
+INNER mem, newest, cache, seen, areaMay, areaSeen, dirMay, listed, call, owner, made
+NOTE | File 1 has the pages {Pages}, of zeroes. A batch has {Room} of them at most
+Write STEP k \in K | server -> mount | writes page {k[2]} of file {k[1]}: {3 * Change + 2}. It waits in memory
+Extend STEP k \in K | server -> mount | makes file {k[1]} longer by page {k[2]}, of zeroes
+ReadBelow STEP k \in K | reader | finds page {k[2]} of file {k[1]} not in memory, and is about to read the file
+ReadEnds SMALL | reader | has read it
+Create STEP n \in Names | server -> mount | makes file {made'}, of name {n}
+Fsync STEP c \in Callers, f \in Files | fsync {c} -> mount | wants to sync file {f}
+Acquire SMALL c \in Callers | fsync {c} | has the lock of the write-back
+Flusher SMALL | flusher | has the lock of the write-back
+Cut SMALL k \in K | server -> mount | is to cut file {k[1]}, and has the lock of the write-back
+Rename SMALL n \in Names, m \in Names \union {Nobody} | server -> mount | is to take away the name {n}, and has the lock of the write-back
+Retry STEP | mount | takes up the batch that waits since a failure
+AllDone SMALL | mount | has written back all, and gives the lock back
+WriteArea STEP b \in SUBSET K | mount -> area | syncs the directories, and writes a batch to the area: {batch'}
+WriteAreaFails STEP b \in SUBSET K | mount -> area | fails to write a batch to the area. It reads as {areaSeen'}
+SyncArea STEP | mount -> area | syncs the area: the batch is durable
+SyncAreaFails STEP | mount -> area | fails to sync the area. What is durable there: {areaDisk'}
+WriteInPlace STEP | mount -> files | writes the batch in place
+WriteInPlaceFails STEP | mount -> files | fails to write the batch in place
+SyncInPlace STEP | mount -> files | syncs the files of the batch. Its pages leave memory, but those that were written meanwhile
+SyncInPlaceFails STEP | mount -> files | fails to sync the files of the batch
+SyncFile STEP c \in Callers | fsync {c} | syncs the size of file {call[c].file}, and returns
+SyncFileFails STEP c \in Callers | fsync {c} | fails to sync the size of file {call[c].file}, and tells so
+ForgetFirst SMALL | mount | looks whether the area has pages of the file
+EmptyArea STEP | mount -> area | empties the area, durably
+EmptyAreaFails STEP | mount -> area | fails to empty the area
+CutNow STEP | mount -> files | cuts the file
+RenameNow STEP | mount -> directory | changes the name. File by name: {dir'}
+Kill STEP | kill -> mount | the program ends. The files stay as they were written
+PowerLoss STEP | power loss -> files | memory is gone. What is durable of the pages: {disk'}; of the area: {areaDisk'}; file by name: {dir'}
+Evict STEP | kernel | reads from the device again what it has forgotten
+Read STEP if phase' = "read" | next mount -> area | finds a whole batch: {areaSeen}
+Read STEP | next mount -> area | finds no whole batch
+RewriteArea STEP | next mount -> area | writes it to the area again, and syncs it
+RewriteAreaFails STEP | next mount -> area | fails to write it there again, and ends
+Replay STEP | next mount -> files | writes its pages in place
+SyncReplayed STEP | next mount -> files | syncs their files
+SyncReplayedFails STEP | next mount -> files | fails to sync their files, and ends
+EndRecovery STEP | next mount -> area | empties the area, and serves again
+EndRecoveryFails STEP | next mount -> area | fails to empty the area, and ends
+NeverTorn BROKEN k \in K if HasName(k) /\ ~IsWhole(View(k)) | Page {k[2]} of file {k[1]} is torn: {View(k)}
+SyncedSurvives BROKEN k \in K if HasName(k) /\ View(k)[1] < promised[k] | Page {k[2]} of file {k[1]} is {View(k)[1]}; an fsync has covered {promised[k]}
+WasWrittenThere BROKEN k \in K if HasName(k) /\ View(k)[1] >= 3 /\ k \notin owner[View(k)[1] \div 3] | Page {k[2]} of file {k[1]} has what was written to
+    another file
+ReadsNewest BROKEN k \in K if View(k) # Whole(newest[k]) | Page {k[2]} of file {k[1]} reads as {View(k)}; {newest[k]} was written last
+CopyIsKept BROKEN | Pages may be torn in place, and the area has, durably: {areaDisk}
+NoReadBesideAWrite BROKEN | Page {reader[2]} of file {reader[1]} is read from the file while it is written there
+RecoveryIsIdempotent BROKEN | The next recovery does not find what this one has found
+FsyncEnds BROKEN | An fsync waits for ever
