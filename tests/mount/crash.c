@@ -5,9 +5,14 @@
  * not, in pieces of 4 KiB, as CRASH_SEED has it. With CRASH_FORGETS=fdatasync syncs do nothing: the control of the tests.
  * CRASH_LOG names a file that gets the number of calls at the end of each. CRASH_SLOW: a device that does one read after
  * the other, each in so many microseconds.
+ *
+ * With CRASH_LEFT=FILE the program is killed there, and nothing is lost: what is not synced stands in FILE, and the next
+ * program that is given this FILE may lose it. With CRASH_FAILS=N the call number N does nothing, and fails.
  */
 #include <dlfcn.h>
 #include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdbool.h>
@@ -66,9 +71,51 @@ static ino_t file_of(int fd)
     return fstat(fd, &s) == 0 && S_ISREG(s.st_mode) ? s.st_ino : 0;
 }
 
+typedef struct left {
+    char path[PATH_MAX];
+    before it;
+} left;
+
+__attribute__((constructor)) static void read_left(void)
+{
+    const char *name = getenv("CRASH_LEFT");
+    FILE *file = name != NULL ? fopen(name, "r") : NULL;
+    static left l;
+
+    for (before **at = &unsynced; file != NULL && fread(&l, sizeof(l), 1, file) == 1; at = &(*at)->next) {
+        *at = calloc(1, sizeof(**at));
+        **at = l.it;
+        (*at)->next = NULL;
+        (*at)->fd = open(l.path, O_RDWR | O_CLOEXEC);
+    }
+    if (file != NULL)
+        fclose(file);
+}
+
+static void leave(const char *name)
+{
+    FILE *file = fopen(name, "w");
+    static left l;
+
+    for (const before *b = unsynced; b != NULL; b = b->next) {
+        char link[64];
+        snprintf(link, sizeof(link), "/proc/self/fd/%d", b->fd);
+        l.path[readlink(link, l.path, sizeof(l.path) - 1)] = '\0';
+        l.it = *b;
+        fwrite(&l, sizeof(l), 1, file);
+    }
+    fclose(file);
+    kill(getpid(), SIGKILL);
+    pause();
+}
+
 /* Each piece is lost with all its versions, or stays as it is. */
 static void crash(void)
 {
+    const char *name = getenv("CRASH_LEFT");
+
+    if (name != NULL && access(name, F_OK) != 0)
+        leave(name);
     uint64_t seed = (uint64_t)setting("CRASH_SEED");
 
     for (before *b = unsynced; b != NULL; b = b->next) {
@@ -104,7 +151,9 @@ ssize_t pwrite64(int fd, const void *bytes, size_t size, off_t at)
 {
     pthread_mutex_lock(&mutex);
     ino_t ino = file_of(fd);
-    bool last = is_the_one();
+    bool last = is_the_one(), fails = calls == setting("CRASH_FAILS");
+    if (fails)
+        size = 0;
     if (last)
         size = half(size);
     for (size_t did = 0; ino != 0 && did < size; did += PIECE) {
@@ -117,7 +166,8 @@ ssize_t pwrite64(int fd, const void *bytes, size_t size, off_t at)
     if (last)
         crash();
     pthread_mutex_unlock(&mutex);
-    return n;
+    errno = EIO;
+    return fails ? -1 : n;
 }
 
 ssize_t pread(int fd, void *bytes, size_t size, off_t at)

@@ -32,6 +32,7 @@ typedef struct entry {
 static struct {
     int fd;
     bool armed;
+    bool unsure; /* a batch could not be written: parts of it and of the one before may be there */
     uint64_t sequence;
     unsigned files;
     struct {
@@ -68,9 +69,15 @@ static bool is_whole(uint8_t *bytes, size_t size)
         size < h.size + (size_t)h.pages * PAGE)
         return false;
     ((header *)bytes)->crc = 0;
-    if (crc_of(bytes, h.size) != h.crc)
+    uint32_t crc = crc_of(bytes, h.size);
+    ((header *)bytes)->crc = h.crc;
+    if (crc != h.crc)
         return false;
     const entry *entries = (const entry *)(bytes + sizeof(h));
+    const uint8_t *path = (const uint8_t *)(entries + h.pages), *end = bytes + h.size;
+    for (uint32_t i = 0; i < h.files; i++, path++)
+        if ((path = memchr(path, 0, (size_t)(end - path))) == NULL)
+            return false;
     for (uint32_t i = 0; i < h.pages; i++)
         if (entries[i].file >= h.files || crc_of(bytes + h.size + (size_t)i * PAGE, PAGE) != entries[i].crc)
             return false;
@@ -124,6 +131,11 @@ static int repair(int data, const char *path, uint32_t file, const uint8_t *byte
     int fd = openat(data, path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
     if (fd < 0)
         return is_lost(path) ? 0 : -errno;
+    /* Root must not write where the owner of the data, who may have written the area, could not. */
+    struct stat s, owner;
+    failed = SYS(fstat(fd, &s));
+    if (failed == 0 && (failed = SYS(fstat(data, &owner))) == 0 && s.st_uid != owner.st_uid)
+        failed = -EPERM;
     for (uint32_t i = 0; i < h->pages && failed == 0; i++)
         if (entries[i].file == file) {
             failed = write_all(fd, bytes + h->size + (size_t)i * PAGE, PAGE, entries[i].number * PAGE);
@@ -131,6 +143,21 @@ static int repair(int data, const char *path, uint32_t file, const uint8_t *byte
         }
     if (failed == 0)
         failed = SYS(fsync(fd));
+    close(fd);
+    return failed;
+}
+
+/* What was read need not be durable: a kill came before its sync, or that has failed. It must be before a page is torn. */
+static int write_again(int data, const uint8_t *bytes)
+{
+    const header *h = (const header *)bytes;
+    int fd = openat(data, AREA_NAME, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
+
+    if (fd < 0)
+        return -errno;
+    int failed = write_all(fd, bytes, h->size + (size_t)h->pages * PAGE, 0);
+    if (failed == 0)
+        failed = SYS(fdatasync(fd));
     close(fd);
     return failed;
 }
@@ -147,6 +174,8 @@ int area_recover(int data, bool may, uint64_t *repaired)
         free(bytes);
         return -EEXIST;
     }
+    if ((failed = write_again(data, bytes)) != 0)
+        say("cannot write " AREA_NAME ": %s", strerror(-failed));
     const header *h = (const header *)bytes;
     const char *path = (const char *)((const entry *)(h + 1) + h->pages);
     for (uint32_t file = 0; file < h->files && failed == 0; file++, path += strlen(path) + 1) {
@@ -207,6 +236,7 @@ int area_write(int data, const area_page *pages, unsigned n, uint8_t *bytes)
     int failed;
 
     memset(head, 0, sizeof(head));
+    area.unsure = true;
     area.files = 0;
     /* A file that nobody finds after a crash has an empty path: its pages stand in the batch as others do. */
     for (unsigned i = 0; i < n; i++) {
@@ -230,6 +260,7 @@ int area_write(int data, const area_page *pages, unsigned n, uint8_t *bytes)
         return failed;
     if ((failed = io_sync(area.fd)) != 0)
         return failed;
+    area.unsure = false;
     counts.area_writes++;
     counts.area_bytes += size + (size_t)n * PAGE;
     return 0;
@@ -237,7 +268,7 @@ int area_write(int data, const area_page *pages, unsigned n, uint8_t *bytes)
 
 bool area_holds(dev_t dev, ino_t ino)
 {
-    bool found = false;
+    bool found = area.armed && area.unsure;
 
     for (unsigned i = 0; area.armed && i < area.files; i++)
         found |= area.file[i].dev == dev && area.file[i].ino == ino;

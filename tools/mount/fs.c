@@ -282,11 +282,13 @@ static void op_link(fuse_req_t req, fuse_ino_t ino, fuse_ino_t new_ino, const ch
     const inode *i = of(req, ino);
     inode *parent = of(req, new_ino);
     char path[64];
+    int failed = is_own(i) ? -EPERM
+                           : SYS(linkat(AT_FDCWD, proc_path(i->fd, path), parent->fd, below(parent, name),
+                                        AT_SYMLINK_FOLLOW));
 
-    reply_entry(req, parent, name, true,
-                is_own(i) ? -EPERM
-                          : SYS(linkat(AT_FDCWD, proc_path(i->fd, path), parent->fd, below(parent, name),
-                                       AT_SYMLINK_FOLLOW)));
+    if (failed == 0 && i->kind == RELATION)
+        failed = pages_renamed(parent->fd);
+    reply_entry(req, parent, name, true, failed);
 }
 
 /* A path is about to mean something else: the area forgets the file that it names now. pages_hold is on. */
@@ -302,17 +304,15 @@ static int forget_path(const inode *parent, const char *name)
 static void op_unlink(fuse_req_t req, fuse_ino_t ino, const char *name)
 {
     const inode *parent = of(req, ino);
-    bool hold = is_relation(parent, name);
-    int failed = 0;
 
-    if (hold) {
-        pages_hold();
-        failed = forget_path(parent, name);
-    }
+    /* Whatever its name is now: it may have been a relation's when the area got its pages. */
+    pages_hold();
+    int failed = forget_path(parent, below(parent, name));
+    if (failed == 0)
+        failed = pages_renamed(parent->fd);
     if (failed == 0)
         failed = SYS(unlinkat(parent->fd, below(parent, name), 0));
-    if (hold)
-        pages_release();
+    pages_release();
     reply(req, failed);
 }
 
@@ -326,20 +326,15 @@ static void op_rename(fuse_req_t req, fuse_ino_t from_ino, const char *name, fus
 {
     const inode *from = of(req, from_ino), *to = of(req, to_ino);
     const char *old = below(from, name), *fresh = below(to, new_name);
-    struct stat s;
-    bool hold = is_relation(from, name) || is_relation(to, new_name) ||
-                (fstatat(from->fd, old, &s, AT_SYMLINK_NOFOLLOW) == 0 && S_ISDIR(s.st_mode));
-    int failed = 0;
-
-    if (hold) {
-        pages_hold();
-        if ((failed = forget_path(from, old)) == 0)
-            failed = forget_path(to, fresh);
-    }
+    pages_hold();
+    int failed = forget_path(from, old);
+    if (failed == 0)
+        failed = forget_path(to, fresh);
+    if (failed == 0 && (failed = pages_renamed(from->fd)) == 0)
+        failed = pages_renamed(to->fd);
     if (failed == 0)
         failed = SYS(renameat2(from->fd, old, to->fd, fresh, flags));
-    if (hold)
-        pages_release();
+    pages_release();
     reply(req, failed);
 }
 
@@ -411,7 +406,8 @@ static void op_create(fuse_req_t req, fuse_ino_t ino, const char *name, mode_t m
     if (failed == 0 && (failed = find(parent, name, true, &e)) == 0) {
         inode *i = (inode *)(uintptr_t)e.ino;
         fi->fh = (uint64_t)fd;
-        if (i->kind == RELATION && (failed = open_inode(i, fi)) != 0)
+        if (i->kind == RELATION &&
+            ((failed = pages_renamed(parent->fd)) != 0 || (failed = open_inode(i, fi)) != 0))
             inode_forget(i, 1);
     }
     if (fd >= 0 && (failed != 0 || fi->fh != (uint64_t)fd))

@@ -52,6 +52,14 @@ static unsigned batch;
 static bool pending; /* the batch is in the area, and perhaps not in place */
 static uint8_t *bytes_of_batch;
 
+static pthread_mutex_t naming = PTHREAD_MUTEX_INITIALIZER; /* of folders */
+static struct folder {
+    dev_t dev;
+    ino_t ino;
+    int fd;
+} *folders;
+static size_t folder_count;
+
 static pthread_t flusher;
 
 /* ---- the tables; the mutex is held ---- */
@@ -154,6 +162,43 @@ static int collect(const relfile *file, uint64_t until)
     return 0;
 }
 
+int pages_renamed(int folder)
+{
+    struct stat s;
+    int failed = SYS(fstatat(folder, "", &s, AT_EMPTY_PATH));
+
+    pthread_mutex_lock(&naming);
+    bool known = false;
+    for (size_t i = 0; i < folder_count; i++)
+        known |= folders[i].dev == s.st_dev && folders[i].ino == s.st_ino;
+    if (failed == 0 && !known) {
+        struct folder *more = realloc(folders, (folder_count + 1) * sizeof(*folders));
+        int fd = openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+        failed = fd < 0 ? -errno : more == NULL ? -ENOMEM : 0;
+        if (more != NULL)
+            folders = more;
+        if (failed == 0)
+            folders[folder_count++] = (struct folder){s.st_dev, s.st_ino, fd};
+        else if (fd >= 0)
+            close(fd);
+    }
+    pthread_mutex_unlock(&naming);
+    return failed;
+}
+
+/* One whose sync fails stays: the next batch tries it again. */
+static int sync_folders(void)
+{
+    int failed = 0;
+
+    pthread_mutex_lock(&naming);
+    while (failed == 0 && folder_count > 0)
+        if ((failed = SYS(fsync(folders[folder_count - 1].fd))) == 0)
+            close(folders[--folder_count].fd);
+    pthread_mutex_unlock(&naming);
+    return failed;
+}
+
 /* Writes the batch in place and syncs it; its pages leave. It is pending until that is done. */
 static int in_place(void)
 {
@@ -195,7 +240,7 @@ static int step(relfile *file, uint64_t until)
 {
     int failed = pending ? in_place() : 0;
 
-    if (failed == 0 && (failed = collect(file, until)) == 0 && batch > 0 &&
+    if (failed == 0 && (failed = collect(file, until)) == 0 && batch > 0 && (failed = sync_folders()) == 0 &&
         (failed = area_write(data_fd, slots, batch, bytes_of_batch)) == 0) {
         pending = true;
         failed = in_place();
@@ -215,10 +260,13 @@ static int step(relfile *file, uint64_t until)
 
 static int step_all(relfile *file)
 {
+    /* First the batch that waits: those of its pages that were written since are to be written back by this call. */
+    int n = pending ? step(NULL, 0) : 0;
+    if (n < 0)
+        return n;
     pthread_mutex_lock(&mutex);
     uint64_t until = stamp;
     pthread_mutex_unlock(&mutex);
-    int n;
     while ((n = step(file, until)) > 0)
         ;
     return n;

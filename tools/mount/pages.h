@@ -42,6 +42,11 @@ int pages_fsync(relfile *file);
  * that its path may mean something else.
  */
 void pages_hold(void);
+/*
+ * Names of this folder change, or have changed: it is synced before the next batch. The area names files by paths, and a
+ * power loss must not make them mean other files, or give a file its name back whose pages the area does not have.
+ */
+int pages_renamed(int folder);
 int pages_forget(dev_t dev, ino_t ino);
 void pages_release(void);
 
