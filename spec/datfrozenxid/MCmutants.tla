@@ -53,10 +53,13 @@ SeesSent == {t \in Tables : rel[t].status = "live"} \ unsent
 FreezesAll(t) == FreezeBelow(t, next)
 \* A vacuum may leave what is younger than it must.
 FreezesLess(t) == \E xid \in {Horizon, Retreat(Horizon)} : FreezeBelow(t, xid)
-\* Messages are accepted at any time; the snapshot of a scan that is under way stays.
+\* Messages are accepted at any time; the snapshot of a scan that is under way stays, and who opens next takes a new one.
 AcceptsNow(w) ==
-    /\ pending[w] # {} /\ Accept(w)
-    /\ snap' = IF pc[w] \in {"scan", "rows"} THEN snap ELSE [snap EXCEPT ![w] = SnapAfter(w)]
+    /\ pending[w] # {}
+    /\ cache' = [cache EXCEPT ![w] = CacheAfter(w)]
+    /\ IF pc[w] \in {"scan", "rows"}
+       THEN pending' = [pending EXCEPT ![w] = {"other"}] /\ UNCHANGED snap
+       ELSE pending' = [pending EXCEPT ![w] = {}] /\ snap' = [snap EXCEPT ![w] = SnapAfter(w)]
     /\ UNCHANGED <<pc, my, shared, truncs, rows, freezing, ddl>> /\ NoWal
 NextAccepting == Next \/ \E w \in Workers : AcceptsNow(w)
 \* A table may be dropped while it is vacuumed.
