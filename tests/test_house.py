@@ -80,6 +80,7 @@ REGISTRIES = {
     "proofs/required-theorems.txt",
     "proofs/outer-premises.txt",
     "tests/defects.toml",
+    "tests/reports.toml",
     "tests/common/changes.toml",
 }
 # Documents may name stems, too.

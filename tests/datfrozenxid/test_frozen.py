@@ -132,18 +132,18 @@ HOLDERS: list[tuple[Holder | Relation, str, str]] = [
         "ROLLBACK PREPARED E'it''s \\\\' (or COMMIT PREPARED), in database app",
     ),
     (
-        *slot("s", 800, 700, "logical"),
+        slot("s", 800, 700, "logical")[0],
         "slot s holds the horizon: it is 399,999,300 XIDs old, more than autovacuum_freeze_max_age (200,000,000)"
         " (logical, catalog_xmin 700)",
         "if nobody reads it any more, SELECT pg_drop_replication_slot('s')",
     ),
     (
-        *slot("s", 700, 0, "physical", 33, physical=True),
+        slot("s", 700, 0, "physical", 33, physical=True)[0],
         "(physical, xmin 700)",
         "on the standby end its oldest query",
     ),
     (
-        *slot("s", 0, 700, "logical", 33),
+        slot("s", 0, 700, "logical", 33)[0],
         "(logical, catalog_xmin 700)",
         "see that its consumer (process 33) reads on and confirms; or stop the consumer, and SELECT pg_drop",
     ),

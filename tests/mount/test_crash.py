@@ -172,7 +172,8 @@ def test_without_its_syncs_a_page_is_torn(tmp_path: Path) -> None:
 
 CHANGES = {
     "the area is not synced": (
-        "area.c", "    if ((failed = io_sync(area.fd)) != 0)\n        return failed;\n    area.unsure", "    area.unsure",
+        "area.c",
+        "    if ((failed = io_sync(area.fd)) != 0)\n        return failed;\n    area.unsure", "    area.unsure",
     ),
     "in place before the area": (
         "pages.c",

@@ -96,7 +96,7 @@ def test_a_crash_between_two_writes(left: Left, table: str, stale: tuple[str, ..
 def test_a_base_backup(tmp_path: Path) -> None:
     """Its pg_control is copied last: rows may be older than the oldest XID in it."""
     (tmp_path / "16384").write_bytes(seal(heap(range(3)), BLCKSZ, 0))
-    cluster(tmp_path, ids=Ids(False, 1 << 32, NEXT, NEXT - 1, NEXT_MULTI, NEXT_MULTI - 1, 1 << 32))
+    cluster(tmp_path, ids=Ids(False, 1 << 32, NEXT, NEXT - 1, NEXT_MULTI, NEXT_MULTI - 1, redo=1 << 32))
     status, said = checked(tmp_path / "16384")
     assert (status, "oldest XID" in said, "the cluster was not shut down" in said) == (1, True, True), said
     (tmp_path / "backup_label").touch()

@@ -63,8 +63,6 @@ class Ids:
     oldest_xid: int = 0
     next_multi: int = 0
     oldest_multi: int = 0
-    redo: int = 0
-    """Where it began: what was logged before is on the pages."""
     epoch: int = 0
     next_offset: int = 0
     """Of pg_multixact/members."""
@@ -73,6 +71,8 @@ class Ids:
     """Of the checkpoint, in seconds since 1970."""
     system: int = 0
     """The cluster's identifier."""
+    redo: int = 0
+    """Where the checkpoint began: what was logged before is on the pages."""
 
 
 @dataclass(frozen=True)
@@ -161,9 +161,9 @@ def _ids(control: bytes) -> Ids:
     checkpoint, redo = struct.unpack_from("<QQ", control, 32)
     found = struct.unpack_from("<Q7I4xq8xI", control, 64)
     next_xid, _, next_multi, next_offset, oldest_xid, _, oldest_multi, _, at, oldest_active = found
-    ids = (state == SHUT_DOWN, checkpoint, next_xid & 0xFFFFFFFF, oldest_xid, next_multi, oldest_multi, redo)
+    ids = (state == SHUT_DOWN, checkpoint, next_xid & 0xFFFFFFFF, oldest_xid, next_multi, oldest_multi)
     (system,) = struct.unpack_from("<Q", control)
-    return Ids(*ids, next_xid >> 32, next_offset, oldest_active, at, system)
+    return Ids(*ids, next_xid >> 32, next_offset, oldest_active, at, system, redo)
 
 
 def control_fault(control: bytes) -> str:
