@@ -144,14 +144,20 @@ static pid_t new_process(judge_host *host)
 
 static uintptr_t base;
 
-/* Where Linux puts programs, their heaps and libraries, and between. */
+/*
+ * Where Linux puts programs, their heaps and libraries, and between; but not over the heap of a program without an
+ * interpreter, which a host is: it begins in the GiB behind ELF_ET_DYN_BASE each time, so that no other try helps.
+ */
 void judge_move(void)
 {
+    const uintptr_t heap = 0x555500000000, heap_end = 0x555600000000;
     uint64_t any = 0;
 
-    if (getrandom(&any, sizeof any, 0) != sizeof any)
-        broken("no chance");
-    base = (uintptr_t)0x550000000000 + (any % 0x2af000 << 24);
+    do {
+        if (getrandom(&any, sizeof any, 0) != sizeof any)
+            broken("no chance");
+        base = (uintptr_t)0x550000000000 + (any % 0x2af000 << 24);
+    } while (base < heap_end && base + JUDGE_SIZE > heap);
 }
 
 void judge_start(judge_host *host, const char *program)
