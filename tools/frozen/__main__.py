@@ -23,14 +23,6 @@ from tools.frozen.answer import judge
 from tools.frozen.state import State, StateError
 from tools.frozen.words import document, lines, rates, safe
 
-EXAMPLE = """\b
-  pgquern frozen 'host=db1 user=postgres'
-  HELD BACK: slot old_sub holds the horizon: it is 412,345,678 XIDs old, ...
-  What to do: if nobody reads it any more,
-  SELECT pg_drop_replication_slot('old_sub'); else see ...
-
-"""
-
 
 class CannotAnswer(click.ClickException):
     """Nothing can be said."""
@@ -50,8 +42,7 @@ def state_of(where: str) -> State:
 
 
 @click.command(
-    help=EXAMPLE
-    + """Who holds back the oldest XIDs of a cluster, how many are left, and what to do.
+    help="""Who holds back the oldest XIDs of a cluster, how many are left, and what to do.
 
 WHERE is a connection string, a URI, a database's name, or the data directory of a cluster, whose files are read then.
 Without it libpq's environment counts (PGHOST, PGSERVICE, ...). Best as a superuser or a member of pg_monitor.

@@ -160,8 +160,10 @@ def judge(state: State) -> Answer:
             if one.temporary and XID.is_normal(one.relfrozenxid):
                 tables[database.name, one.table or one.name] = temporary(one, database.name)
     limit, next_xid = state.settings[AGES[0][0]], state.next_ids.xid
+    # Of those of one age the transaction with that XID comes first: snapshots are as old because of it.
     holders = sorted(
-        [*state.holders, *tables.values()], key=lambda one: (-XID.difference(next_xid, one.xid), one.kind, one.name)
+        [*state.holders, *tables.values()],
+        key=lambda one: (-XID.difference(next_xid, one.xid), not one.is_origin, one.kind, one.name),
     )
     held = [
         Finding(

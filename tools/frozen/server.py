@@ -116,7 +116,7 @@ def _holders(connection: Connection) -> list[Holder]:
             row["slot_name"], row["xmin"] or 0, row["catalog_xmin"] or 0, says, row["active_pid"], physical=physical
         )
     for row in _all(connection, BACKENDS):
-        both = [(xid, column) for xid, column in ((row["xmin"], "backend_xmin"), (row["xid"], "backend_xid")) if xid]
+        both = [(xid, column) for xid, column in ((row["xid"], "backend_xid"), (row["xmin"], "backend_xmin")) if xid]
         xid, column = min(both, key=lambda one: XID.difference(one[0], both[0][0]))
         says = f"{row['state']}, database {row['datname']}, {row['usename']} {row['application_name']}".rstrip()
         do = f"end its transaction in its client, or SELECT pg_terminate_backend({row['pid']})"

@@ -11,6 +11,7 @@ from tools.common.relation_file import Ids
 
 SIZE = 2**32
 TEMPORARY = "temporary table"
+PREPARED = "prepared transaction"
 AT_STANDBY = (
     "on the standby end its oldest query (SELECT pid, query FROM pg_stat_activity ORDER BY age(backend_xmin) DESC NULLS"
     " LAST), or ALTER SYSTEM SET hot_standby_feedback = off and SELECT pg_reload_conf()"
@@ -71,6 +72,11 @@ class Holder:
     says: str
     do: str
 
+    @property
+    def is_origin(self) -> bool:
+        """It has the XID itself, and no snapshot that is as old as another's."""
+        return self.kind == PREPARED or f"backend_xid {self.xid}" in self.says
+
 
 @dataclass(frozen=True)
 class State:
@@ -125,7 +131,7 @@ def literal(text: str) -> str:
 def prepared(gid: str, xid: int, database: str, says: str) -> Holder:
     """A prepared transaction."""
     do = f"ROLLBACK PREPARED {literal(gid)} (or COMMIT PREPARED), in database {database}"
-    return Holder("prepared transaction", gid, xid, f"{says}, XID {xid}", do)
+    return Holder(PREPARED, gid, xid, f"{says}, XID {xid}", do)
 
 
 def slot(

@@ -57,7 +57,7 @@ static struct folder {
     dev_t dev;
     ino_t ino;
     int fd;
-} *folders;
+} * folders;
 static size_t folder_count;
 
 static pthread_t flusher;
