@@ -13,9 +13,10 @@ from ref.datfrozenxid import Pair, Row, min_frozen_rows, update
 from ref.xid import XID
 from tests.datfrozenxid.made import mine, relations, state
 from tests.datfrozenxid.strategies import around, tables
+from tools.common.answer import safe
 from tools.frozen.answer import judge
 from tools.frozen.state import Database, Holder, Relation, State, StateError, literal, prepared, slot
-from tools.frozen.words import document, lines, rates, safe, span
+from tools.frozen.words import document, lines, rates, span
 
 SIZE, HALF = 2**32, 2**31
 END = HALF - 1

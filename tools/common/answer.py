@@ -20,3 +20,8 @@ def json_option(says: str = "Print one JSON document, in the place of words.") -
 def print_json(answer: object) -> None:
     """ValueError: a number that JSON does not have, such as infinity."""
     click.echo(json.dumps(answer, indent=1, allow_nan=False))
+
+
+def safe(text: str) -> str:
+    """Names may hold what would start a new line or command the terminal."""
+    return "".join(c if c.isprintable() else ascii(c)[1:-1] for c in text)

@@ -15,13 +15,13 @@ from pathlib import Path
 import click
 from rich.console import Console
 
-from tools.common.answer import json_option, print_json
+from tools.common.answer import json_option, print_json, safe
 from tools.common.options import option
 from tools.common.relation_file import os_words
 from tools.frozen import files, server
 from tools.frozen.answer import judge
 from tools.frozen.state import State, StateError
-from tools.frozen.words import document, lines, rates, safe
+from tools.frozen.words import document, lines, rates
 
 
 class CannotAnswer(click.ClickException):

@@ -16,11 +16,6 @@ SHOWN = 5
 KEYS = {"system": str, "when": float | int, "next_xid": int, "next_multi": int, "next_offset": int}
 
 
-def safe(text: str) -> str:
-    """Names may hold what would start a new line or command the terminal."""
-    return "".join(c if c.isprintable() else ascii(c)[1:-1] for c in text)
-
-
 def rates(answer: Answer, before: object) -> dict[str, float]:
     """Ids a second since an earlier answer (the document), by Room.what. StateError: it is none of this cluster's."""
     if not isinstance(before, Mapping) or not all(isinstance(before.get(key), KEYS[key]) for key in KEYS):
