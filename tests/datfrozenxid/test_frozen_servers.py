@@ -139,8 +139,11 @@ def test_an_old_transaction_of_which_each_vacuum_warns(build: Build) -> None:
             assert (status, "HELD BACK: " in text) == (int(warned), warned), text
             assert ("far in the past" in answered(server, "VACUUM FREEZE pg_class")) == warned
         server.execute(text.partition("What to do: ")[2].partition(" (or")[0])
-        assert answered(server, "VACUUM FREEZE") == ""
-        assert "HELD BACK: " not in asked(server)[1]
+        # A worker of autovacuum may still have a snapshot that is as old.
+        tries = (
+            answered(server, "VACUUM FREEZE") + "HELD BACK: " * ("HELD BACK: " in asked(server)[1]) for _ in range(50)
+        )
+        assert "" in tries
 
 
 @pytest.mark.parametrize("build", [EMBEDDED[13], EMBEDDED[18]], ids=lambda build: build.label)
