@@ -95,6 +95,8 @@ WasWrittenThere BROKEN k \in K if HasName(k) /\ View(k)[1] >= 3 /\ k \notin owne
     another file
 ReadsNewest BROKEN k \in K if View(k) # Whole(newest[k]) | Page {k[2]} of file {k[1]} reads as {View(k)}; {newest[k]} was written last
 CopyIsKept BROKEN | Pages may be torn in place, and the area has, durably: {areaDisk}
+AreaIsListed BROKEN | After a power loss the area may have pages of {UNION {FilesOf(b) : b \in {areaDisk, areaSeen} \union areaMay}}, and the files
+    {listed} are listed
 NoReadBesideAWrite BROKEN | Page {reader[2]} of file {reader[1]} is read from the file while it is written there
 RecoveryIsIdempotent BROKEN | The next recovery does not find what this one has found
 FsyncEnds BROKEN | An fsync waits for ever
