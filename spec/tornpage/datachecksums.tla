@@ -141,9 +141,9 @@ Absorbed(n) == \A p \in Procs(n) : pending[p] = {}
 (* Processes *)
 
 (* checksum_barriers; in recovery the records are trusted. *)
-Allowed == {<<"on", "inprogress_off">>, <<"inprogress_off", "off">>, <<"inprogress_on", "off">>, <<"off", "inprogress_on">>,
-            <<"inprogress_on", "on">>, <<"inprogress_off", "on">>, <<"inprogress_on", "inprogress_off">>,
-            <<"inprogress_off", "inprogress_on">>, <<"off", "inprogress_off">>}
+Allowed == {<<"on", "inprogress_off">>, <<"inprogress_off", "off">>, <<"inprogress_on", "off">>,
+            <<"off", "inprogress_on">>, <<"inprogress_on", "on">>, <<"inprogress_off", "on">>,
+            <<"inprogress_on", "inprogress_off">>, <<"inprogress_off", "inprogress_on">>, <<"off", "inprogress_off">>}
 
 Move(p, from, to) ==
     IF from = "error" \/ to \notin pending[p] \/ from = to THEN from
@@ -216,7 +216,8 @@ CopyFiles ==
 -----------------------------------------------------------------------------
 (* The checkpointer *)
 
-(* No checkpoint begins while a switch is in the WAL and not yet in shared memory: its record would say the state of before. *)
+(* No checkpoint begins while a switch is in the WAL and not yet in shared *)
+(* memory: its record would say the state of before.                       *)
 RedoWhen == \A l \in Launchers : launcher[l].step # "publish"
 
 BeginCheckpoint ==
@@ -305,7 +306,8 @@ EmitBarrier(l) ==
     /\ Emit("primary", launcher[l].to)
     /\ asked' = (asked \/ Forces(launcher[l].to))
     /\ Goto(l, "wait")
-    /\ UNCHANGED <<wal, servers, shared, local, boot, absent, entering, pages, ckpt, running, request, work, copier, causes, left>>
+    /\ UNCHANGED <<wal, servers, shared, local, boot, absent, entering, pages, ckpt, running, request,
+                   work, copier, causes, left>>
 
 WaitEnds(l) ==
     /\ launcher[l].step = "wait" /\ CheckpointIsDone /\ Absorbed("primary")
@@ -326,7 +328,8 @@ SeesRunning(l) ==
     /\ launcher[l].step = "started" /\ worker[invocation].step = "running"
     /\ pid' = invocation
     /\ Goto(l, "working")
-    /\ UNCHANGED <<wal, servers, states, caches, pages, check, running, request, worker, invocation, result, copier, causes, left>>
+    /\ UNCHANGED <<wal, servers, states, caches, pages, check, running, request, worker, invocation,
+                   result, copier, causes, left>>
 
 (* What the launcher takes for the result of a worker that has ended before anybody looked *)
 ResultIfStopped == result
@@ -341,7 +344,8 @@ SeesStopped(l) ==
     /\ CASE told = "success" /\ shared["primary"] = "inprogress_on" -> Switch(l, "on") /\ UNCHANGED request
          [] told = "aborted"                                        -> AfterAbort(l) /\ request' = "none"
          [] OTHER                                                   -> Turn(l, "exit") /\ UNCHANGED request
-    /\ UNCHANGED <<wal, servers, states, caches, pages, check, running, worker, invocation, result, copier, causes, left>>
+    /\ UNCHANGED <<wal, servers, states, caches, pages, check, running, worker, invocation, result,
+                   copier, causes, left>>
 
 (* The launcher is terminated, or its checkpoint fails.  A worker whose    *)
 (* process it knows is signalled, and ends without a result.               *)
@@ -431,43 +435,47 @@ CrashStandby ==
     /\ point' = 0
     /\ UNCHANGED <<boot, absent, entering, check, launch, work, copier, causes>>
 
-Next_(n) == wal[at[n]]
+ToReplay(n) == wal[at[n]]
 
 Replays(n) == mode[n] = "recovery" /\ at[n] <= Len(wal) /\ Absorbed(n)
 
 ReplayState(n) ==
-    /\ Replays(n) /\ Next_(n)[1] = "state"
-    /\ shared' = [shared EXCEPT ![n] = Next_(n)[2]]
-    /\ control' = [control EXCEPT ![n] = Next_(n)[2]]
-    /\ Emit(n, Next_(n)[2])
+    /\ Replays(n) /\ ToReplay(n)[1] = "state"
+    /\ shared' = [shared EXCEPT ![n] = ToReplay(n)[2]]
+    /\ control' = [control EXCEPT ![n] = ToReplay(n)[2]]
+    /\ Emit(n, ToReplay(n)[2])
     /\ at' = [at EXCEPT ![n] = @ + 1]
-    /\ UNCHANGED <<wal, mode, minrec, lastredo, point, local, boot, absent, entering, pages, check, launch, work, copier, causes, left>>
+    /\ UNCHANGED <<wal, mode, minrec, lastredo, point, local, boot, absent, entering, pages, check,
+                   launch, work, copier, causes, left>>
 
 ReplayRedo(n) ==
-    /\ Replays(n) /\ Next_(n)[1] = "redo"
-    /\ shared' = [shared EXCEPT ![n] = Next_(n)[2]]
-    /\ IF Next_(n)[2] # control[n] THEN Emit(n, Next_(n)[2]) ELSE UNCHANGED pending
+    /\ Replays(n) /\ ToReplay(n)[1] = "redo"
+    /\ shared' = [shared EXCEPT ![n] = ToReplay(n)[2]]
+    /\ IF ToReplay(n)[2] # control[n] THEN Emit(n, ToReplay(n)[2]) ELSE UNCHANGED pending
     /\ at' = [at EXCEPT ![n] = @ + 1]
-    /\ UNCHANGED <<wal, mode, minrec, lastredo, point, control, local, boot, absent, entering, pages, check, launch, work, copier, causes, left>>
+    /\ UNCHANGED <<wal, mode, minrec, lastredo, point, control, local, boot, absent, entering, pages,
+                   check, launch, work, copier, causes, left>>
 
 (* The end of a checkpoint says nothing new of the state. *)
 ReplayEnd(n) ==
-    /\ Replays(n) /\ Next_(n)[1] = "end"
+    /\ Replays(n) /\ ToReplay(n)[1] = "end"
     /\ point' = IF n = "standby" THEN at[n] ELSE point
     /\ at' = [at EXCEPT ![n] = @ + 1]
     /\ UNCHANGED <<wal, mode, minrec, lastredo, states, caches, pages, check, launch, work, copier, causes, left>>
 
 ReplayPage(n) ==
-    /\ Replays(n) /\ Next_(n)[1] \in {"image", "change"}
-    /\ dirty' = [dirty EXCEPT ![n] = @ \cup {Next_(n)[2]}]
+    /\ Replays(n) /\ ToReplay(n)[1] \in {"image", "change"}
+    /\ dirty' = [dirty EXCEPT ![n] = @ \cup {ToReplay(n)[2]}]
     /\ at' = [at EXCEPT ![n] = @ + 1]
-    /\ UNCHANGED <<wal, mode, minrec, lastredo, point, states, caches, disk, check, launch, work, copier, causes, left>>
+    /\ UNCHANGED <<wal, mode, minrec, lastredo, point, states, caches, disk, check, launch, work,
+                   copier, causes, left>>
 
 ReplayCopy(n) ==
-    /\ Replays(n) /\ Next_(n)[1] = "copy" /\ Source \notin dirty[n]
+    /\ Replays(n) /\ ToReplay(n)[1] = "copy" /\ Source \notin dirty[n]
     /\ disk' = [disk EXCEPT ![n] = [page \in Pages |-> IF page \in Copies THEN @[Source] ELSE @[page]]]
     /\ at' = [at EXCEPT ![n] = @ + 1]
-    /\ UNCHANGED <<wal, mode, minrec, lastredo, point, states, caches, dirty, check, launch, work, copier, causes, left>>
+    /\ UNCHANGED <<wal, mode, minrec, lastredo, point, states, caches, dirty, check, launch, work,
+                   copier, causes, left>>
 
 (* StartupXLOG: what was in progress ends in off. *)
 TellsAtEnd == TRUE
@@ -483,13 +491,15 @@ EndRecovery(n) ==
     /\ at' = [at EXCEPT ![n] = Len(wal') + 1]
     /\ shared' = [shared EXCEPT ![n] = IF off THEN "off" ELSE @]
     /\ IF off /\ TellsAtEnd THEN Emit(n, "off") ELSE UNCHANGED pending
-    /\ UNCHANGED <<minrec, lastredo, point, control, local, boot, absent, entering, pages, check, launch, work, copier, causes>>
+    /\ UNCHANGED <<minrec, lastredo, point, control, local, boot, absent, entering, pages, check,
+                   launch, work, copier, causes>>
 
 AcceptWrites(n) ==
     /\ mode[n] = "ending" /\ Absorbed(n)
     /\ mode' = [mode EXCEPT ![n] = "normal"]
     /\ control' = [control EXCEPT ![n] = shared[n]]
-    /\ UNCHANGED <<wal, at, minrec, lastredo, point, shared, caches, pages, check, launch, work, copier, causes, left>>
+    /\ UNCHANGED <<wal, at, minrec, lastredo, point, shared, caches, pages, check, launch, work,
+                   copier, causes, left>>
 
 Launcher(l) ==
     /\ Runs
@@ -544,7 +554,7 @@ VerifiesInRecovery(n) == at[n] >= minrec[n]
 
 Verifies(n, page) ==
     \/ Serves(n) /\ \E p \in Ready(n) : local[p] = "on"
-    \/ /\ mode[n] = "recovery" /\ at[n] <= Len(wal) /\ Next_(n)[1] = "change" /\ Next_(n)[2] = page
+    \/ /\ mode[n] = "recovery" /\ at[n] <= Len(wal) /\ ToReplay(n)[1] = "change" /\ ToReplay(n)[2] = page
        /\ shared[n] = "on" /\ VerifiesInRecovery(n)
 
 (* Nobody who verifies finds a page on disk whose checksum is wrong. *)
@@ -556,7 +566,8 @@ NoRefusal == \A p \in All : ~Held(p) => AllMoves(p) # "error"
 (* When no barrier is under way, each process has the state that is shown to new ones. *)
 SameForAll ==
     \A n \in Nodes : \A p \in Ready(n) :
-        mode[n] # "stopped" /\ pending[p] = {} /\ (\A l \in Launchers : launcher[l].step # "emit") => local[p] = shared[n]
+        mode[n] # "stopped" /\ pending[p] = {} /\ (\A l \in Launchers : launcher[l].step # "emit")
+            => local[p] = shared[n]
 
 (* An enabling that nobody cancels, and whose worker has no error, is not given up. *)
 FailsForACause == (\E l \in Launchers : launcher[l].op = "exit" /\ launcher[l].step # "idle") => causes # {}

@@ -103,7 +103,7 @@ FsyncEnds BROKEN | An fsync waits for ever
 
 module datachecksums
 VIA Launcher, Worker, Copier, Recovery
-INNER left, causes, wal, at, minrec, boot, result, pid, invocation, ckpt, asked
+INNER left, causes, wal, at, minrec, boot, result, pid, invocation, ckpt, asked, launcher, running, worker
 NOTE | The state is {wal[1][2]}
 Absorb STEP p \in All | {p} | takes note: its state is {local'[p]}
 Enter STEP p \in All | {p} | starts, with the postmaster's old state: {local'[p]}
@@ -122,9 +122,10 @@ Record STEP l \in Launchers | launcher {l} -> WAL | writes the record of the swi
 Publish STEP l \in Launchers | launcher {l} | sets the state in shared memory: {launcher[l].to}
 EmitBarrier STEP l \in Launchers | launcher {l} | writes pg_control, and tells all processes: {launcher[l].to}
 WaitEnds STEP l \in Launchers | launcher {l} | sees that all have taken note of {launcher[l].to}
-StartWorker STEP l \in Launchers | launcher {l} -> worker | starts worker {invocation'}
+StartWorker STEP l \in Launchers | launcher {l} -> worker {invocation'} | starts it
 SeesRunning STEP l \in Launchers | launcher {l} | sees that worker {invocation} runs
-SeesStopped STEP l \in Launchers | launcher {l} | sees that worker {invocation} has ended. {IF launcher'[l].op = "exit" THEN "It gives up" ELSE "It goes on"}
+SeesStopped STEP l \in Launchers | launcher {l} | sees that worker {invocation} has ended. {IF launcher'[l].op = "exit"
+    THEN "It gives up" ELSE "It goes on"}
 Killed STEP l \in Launchers | launcher {l} | is terminated, and is to clean up
 Done STEP l \in Launchers | launcher {l} | has done what it was to do{IF launcher'[l].step = "begin" THEN ", and takes the next request" ELSE ""}
 Exited STEP l \in Launchers | launcher {l} | is gone{IF launcher'[l].step = "begin" THEN ", and another one takes the next request" ELSE ""}
@@ -137,12 +138,12 @@ CrashStandby STEP | crash -> standby | memory is gone. pg_control says {control[
 ReplayState STEP n \in Nodes | startup process of the {n} | replays the switch to {shared'[n]}
 ReplayRedo STEP n \in Nodes | startup process of the {n} | replays the begin of a checkpoint: the state is {shared'[n]}
 ReplayEnd SMALL n \in Nodes | startup process of the {n} | replays the end of a checkpoint: the state is {shared'[n]}
-ReplayPage STEP n \in Nodes | startup process of the {n} | replays page {Next_(n)[2]}, in the state {shared[n]}
+ReplayPage STEP n \in Nodes | startup process of the {n} | replays page {ToReplay(n)[2]}, in the state {shared[n]}
 ReplayCopy STEP n \in Nodes | startup process of the {n} -> disk | copies the files: {disk'[n]}
 EndRecovery STEP n \in Nodes | startup process of the {n} | ends recovery: the state is {shared'[n]}
 AcceptWrites SMALL n \in Nodes | startup process of the {n} | lets others write
-NoFalseFailure BROKEN n \in Nodes, page \in Pages if page \notin dirty[n] /\ disk[n][page] = "plain" /\ Verifies(n, page) | Page {page} of the {n} has no
-    checksum on disk, and who reads it verifies it
+NoFalseFailure BROKEN n \in Nodes, page \in Pages if page \notin dirty[n] /\ disk[n][page] = "plain" /\ Verifies(n, page) | Page
+    {page} of the {n} has a wrong checksum on disk, and who reads it verifies it
 NoRefusal BROKEN p \in All if AllMoves(p) = "error" | {p} has state {local[p]}, and refuses one of the barriers {pending[p]}
 SameForAll BROKEN n \in Nodes, p \in All if local[p] # shared[n] | {p} has state {local[p]}, and new processes have {shared[n]}
 FailsForACause BROKEN | The enabling is given up, and nothing has cancelled it
