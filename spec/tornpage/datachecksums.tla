@@ -53,7 +53,7 @@ EXTENDS FiniteSets, Naturals, Sequences
 CONSTANTS
     Primary,        \* processes of the primary that read and write pages
     Standby,        \* of a standby; none: there is no standby
-    Comers,         \* of Primary, those who come and go
+    Comers,         \* of Primary, those who start later
     Launchers,      \* who may be launchers: one, since there is one at a time
     Pages,
     Copies,         \* of Pages, those that CREATE DATABASE copies, from one that is there
