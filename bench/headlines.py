@@ -69,7 +69,7 @@ class Figure(Entry):
     higher: bool = False
     """More is faster."""
     compared: bool = True
-    """Else no ratio is taken."""
+    """Else no ratio is taken; nor is one of zeros."""
     profile: bool = False
     """In what the profile prints; one value."""
 
@@ -254,7 +254,7 @@ def items_of(headline: Headline, found: Sequence[Measured]) -> list[dict[str, An
         elif values:
             mine = values[arm.name]
             bases = [base for base in headline.against if base != arm.name and figure.compared]
-            times = {base: ratio(figure, values, arm.name, base) for base in bases}
+            times = {base: ratio(figure, values, arm.name, base) for base in bases if all(mine) and all(values[base])}
             spread = {"median": median(mine), "low": min(mine), "high": max(mine), "rounds": len(mine)}
             items.append(item | spread | {"times": times, "load": max(one.load)})
     return items

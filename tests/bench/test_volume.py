@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: PostgreSQL
-"""A limited volume: what it says where it cannot be, that it is limited where it can, and that nothing is left of it."""
+"""A limited volume: what it says where it cannot be; where it can, it is limited, and nothing is left of it."""
 
 import os
 import subprocess
