@@ -350,6 +350,8 @@ def main(major: str, stems: tuple[str, ...], cases: tuple[str, ...], rounds: int
             console().print(f"[red]failed[/] {stem}: {error}", soft_wrap=True, markup=False)
             bad = True
             continue
+        if not found:
+            continue
         items = items_of(headline, found)
         for one in found:
             console().print(one.prepared, markup=False, soft_wrap=True)
