@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: PostgreSQL
 """suspect_tuples: no page with a fault passes, and no sound page is named."""
 
+import struct
 from dataclasses import asdict
 from random import Random
 
@@ -10,7 +11,23 @@ from hypothesis import strategies as st
 from pgquern.compaction import TupleBounds, page_repair_fragmentation, suspect_tuples
 from pgquern.errors import PgquernError
 
-from tests.page.rows import BLCKSZ, FAULTS, FROZEN, MIN_MULTI, NATTS, NEXT, NEXT_MULTI, OLDEST, plain_tuples, sound
+from tests.page.rows import (
+    BLCKSZ,
+    FAULTS,
+    FROZEN,
+    FROZEN_BITS,
+    MIN_MULTI,
+    NATTS,
+    NEXT,
+    NEXT_MULTI,
+    OLDEST,
+    XMAX_INVALID,
+    XMIN_INVALID,
+    Rows,
+    plain_tuples,
+    sound,
+)
+from tests.page.rows import COMMITTED as HINT
 from tools.check_pages.catalog import COMMITTED
 from tools.check_pages.tuples import Bounds, faults
 from tools.common.relation_file import Ids
@@ -99,3 +116,31 @@ def test_what_is_no_whole_page_is_refused() -> None:
         suspect_tuples(bytes(BLCKSZ + 1), NOTHING)
     assert suspect_tuples(b"", NOTHING) == b""
     assert suspect_tuples(bytes(2 * BLCKSZ), NOTHING) == b"\0\0", "new pages"
+
+
+@pytest.mark.parametrize("first", [FROZEN_BITS, XMIN_INVALID])
+def test_an_xmin_is_not_right_because_the_row_before_has_it(first: int) -> None:
+    """Nobody looks at that of a frozen row; and what is wrong once is wrong."""
+    rows = Rows(bytearray(BLCKSZ), 0)
+    for mask, xmin in ((first, FROZEN - 1 if first == FROZEN_BITS else FROZEN), (HINT, FROZEN - 1)):
+        rows.tuple(xmin, 0, 0, mask | XMAX_INVALID, None, 4)
+    struct.pack_into("<5H", rows.page, 10, 0, 24 + 4 * rows.n, rows.upper, BLCKSZ, BLCKSZ | 4)
+    assert suspect_tuples(bytes(rows.page), KNOWN) == b"\1"
+    rows.put(2, 0, "<I", FROZEN)
+    assert suspect_tuples(bytes(rows.page), KNOWN) == b"\0"
+
+
+@pytest.mark.parametrize("between", [0, 1])
+def test_tuples_share_bytes_though_they_are_not_in_order(between: int) -> None:
+    """The second lies above the first, the third half in one of them, or between them."""
+    rows = Rows(bytearray(BLCKSZ), 0)
+    for _ in range(3):
+        rows.tuple(FROZEN, 0, 0, HINT | XMAX_INVALID, None, 40)
+    low, high = BLCKSZ - 3 * 64, BLCKSZ - 64
+    header = bytes(rows.page[rows.off(1) : rows.off(1) + 24])
+    for number, off in ((1, low), (2, high), (3, low + (64 if between else 32))):
+        rows.page[off : off + 24] = header
+        rows.set(number, off, 1, 64)
+        rows.put(number, 16, "<H", number)
+    struct.pack_into("<5H", rows.page, 10, 0, 24 + 4 * rows.n, low, BLCKSZ, BLCKSZ | 4)
+    assert suspect_tuples(bytes(rows.page), NOTHING) == bytes([not between])
