@@ -16,11 +16,16 @@ from tests.page.rows import (
     FAULTS,
     FROZEN,
     FROZEN_BITS,
+    HASNULL,
+    HEAP_ONLY,
+    HOT_UPDATED,
     MIN_MULTI,
     NATTS,
     NEXT,
     NEXT_MULTI,
     OLDEST,
+    UPDATED,
+    XMAX_COMMITTED,
     XMAX_INVALID,
     XMIN_INVALID,
     Rows,
@@ -120,10 +125,10 @@ def test_what_is_no_whole_page_is_refused() -> None:
 
 @pytest.mark.parametrize("first", [FROZEN_BITS, XMIN_INVALID])
 def test_an_xmin_is_not_right_because_the_row_before_has_it(first: int) -> None:
-    """Nobody looks at that of a frozen row; and what is wrong once is wrong."""
+    """Nobody looks at that of a frozen row."""
     rows = Rows(bytearray(BLCKSZ), 0)
-    for mask, xmin in ((first, FROZEN - 1 if first == FROZEN_BITS else FROZEN), (HINT, FROZEN - 1)):
-        rows.tuple(xmin, 0, 0, mask | XMAX_INVALID, None, 4)
+    rows.tuple(FROZEN - 1 if first == FROZEN_BITS else FROZEN, 0, 0, first, None, 4)
+    rows.tuple(FROZEN - 1, 0, 0, HINT | XMAX_INVALID, None, 4)
     struct.pack_into("<5H", rows.page, 10, 0, 24 + 4 * rows.n, rows.upper, BLCKSZ, BLCKSZ | 4)
     assert suspect_tuples(bytes(rows.page), KNOWN) == b"\1"
     rows.put(2, 0, "<I", FROZEN)
@@ -144,3 +149,34 @@ def test_tuples_share_bytes_though_they_are_not_in_order(between: int) -> None:
         rows.put(number, 16, "<H", number)
     struct.pack_into("<5H", rows.page, 10, 0, 24 + 4 * rows.n, low, BLCKSZ, BLCKSZ | 4)
     assert suspect_tuples(bytes(rows.page), NOTHING) == bytes([not between])
+
+
+@pytest.mark.parametrize(
+    ("natts", "length", "known", "wrong"),
+    [(NATTS, 32, KNOWN, False), (NATTS + 1, 32, KNOWN, True), (9, 32, NOTHING, False), (9, 31, NOTHING, True)],
+)
+def test_a_header_at_its_limit(natts: int, length: int, known: TupleBounds, wrong: bool) -> None:
+    """One column more than its table has; data that begin one byte behind the tuple's end."""
+    rows = Rows(bytearray(BLCKSZ), 0)
+    rows.tuple(FROZEN, 0, 0, FROZEN_BITS | XMAX_INVALID | HASNULL, None, 8)
+    rows.set(1, rows.off(1), 1, length)
+    rows.put(1, 18, "<H", natts)
+    rows.put(1, 22, "<B", 32 if natts > 8 else 24)
+    struct.pack_into("<5H", rows.page, 10, 0, 28, rows.upper, BLCKSZ, BLCKSZ | 4)
+    assert suspect_tuples(bytes(rows.page), known) == bytes([wrong])
+
+
+@pytest.mark.parametrize("kind", ["an update", "a heap-only tuple", "a redirect"])
+def test_a_chain_that_is_wrong_alone_on_its_page(kind: str) -> None:
+    """Each alone makes the kernel follow chains."""
+    rows = Rows(bytearray(BLCKSZ), 7)
+    if kind == "an update":
+        rows.tuple(FROZEN, FROZEN + 1, HOT_UPDATED, HINT | XMAX_COMMITTED, (7, 2), 8)
+    elif kind == "a redirect":
+        rows.line(2, 2)
+    heap_only = HEAP_ONLY * (kind == "a heap-only tuple")
+    rows.tuple(FROZEN + 1, 0, heap_only, HINT | XMAX_INVALID | UPDATED, None, 8)
+    struct.pack_into("<5H", rows.page, 10, 0, 24 + 4 * rows.n, rows.upper, BLCKSZ, BLCKSZ | 4)
+    assert suspect_tuples(bytes(rows.page), KNOWN, first_block=7) == b"\1"
+    rows.put(rows.n, 18, "<H", NATTS | (HEAP_ONLY ^ heap_only))
+    assert suspect_tuples(bytes(rows.page), KNOWN, first_block=7) == b"\0"
