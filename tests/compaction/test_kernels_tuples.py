@@ -152,18 +152,29 @@ def test_tuples_share_bytes_though_they_are_not_in_order(between: int) -> None:
 
 
 @pytest.mark.parametrize(
-    ("natts", "length", "known", "wrong"),
-    [(NATTS, 32, KNOWN, False), (NATTS + 1, 32, KNOWN, True), (9, 32, NOTHING, False), (9, 31, NOTHING, True)],
+    ("natts", "hoff", "length", "xmax", "wrong"),
+    [
+        (NATTS, 24, 32, FROZEN, False),
+        (NATTS + 1, 24, 32, FROZEN, True),
+        (NATTS, 24, 32, NEXT, True),
+        (9, 32, 32, 0, False),
+        (9, 32, 31, 0, True),
+        (9, 24, 32, 0, True),
+    ],
 )
-def test_a_header_at_its_limit(natts: int, length: int, known: TupleBounds, wrong: bool) -> None:
-    """One column more than its table has; data that begin one byte behind the tuple's end."""
+def test_a_header_at_its_limit(natts: int, hoff: int, length: int, xmax: int, wrong: bool) -> None:
+    """One column more than its table has, an xmax, data that begin one byte behind the tuple's end or too early."""
     rows = Rows(bytearray(BLCKSZ), 0)
-    rows.tuple(FROZEN, 0, 0, FROZEN_BITS | XMAX_INVALID | HASNULL, None, 8)
+    rows.tuple(FROZEN, xmax, 0, FROZEN_BITS | HASNULL, None, 8)
     rows.set(1, rows.off(1), 1, length)
     rows.put(1, 18, "<H", natts)
-    rows.put(1, 22, "<B", 32 if natts > 8 else 24)
+    rows.put(1, 22, "<B", hoff)
     struct.pack_into("<5H", rows.page, 10, 0, 28, rows.upper, BLCKSZ, BLCKSZ | 4)
+    known = NOTHING if natts > 8 else KNOWN
     assert suspect_tuples(bytes(rows.page), known) == bytes([wrong])
+    if xmax == FROZEN or natts > 8:
+        rows.put(1, 20, "<H", FROZEN_BITS | HASNULL | XMAX_INVALID)
+        assert suspect_tuples(bytes(rows.page), known) == bytes([wrong])
 
 
 @pytest.mark.parametrize("kind", ["an update", "a heap-only tuple", "a redirect"])
