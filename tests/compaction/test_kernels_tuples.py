@@ -191,3 +191,14 @@ def test_a_chain_that_is_wrong_alone_on_its_page(kind: str) -> None:
     assert suspect_tuples(bytes(rows.page), KNOWN, first_block=7) == b"\1"
     rows.put(rows.n, 18, "<H", NATTS | (HEAP_ONLY ^ heap_only))
     assert suspect_tuples(bytes(rows.page), KNOWN, first_block=7) == b"\0"
+
+
+@pytest.mark.parametrize(("n", "wrong"), [(291, False), (292, True)])
+def test_more_line_pointers_with_storage_than_a_heap_page_has(n: int, wrong: bool) -> None:
+    """Dead ones of eight bytes."""
+    rows = Rows(bytearray(BLCKSZ), 0)
+    for i in range(n):
+        rows.line(BLCKSZ - 8 * (i + 1), 3, 8)
+    struct.pack_into("<5H", rows.page, 10, 0, 24 + 4 * n, BLCKSZ - 8 * n, BLCKSZ, BLCKSZ | 4)
+    assert is_refused(bytes(rows.page)) == wrong
+    assert suspect_tuples(bytes(rows.page), NOTHING) == bytes([wrong])
