@@ -1,11 +1,12 @@
 (* SPDX-License-Identifier: PostgreSQL *)
 (** * What avx512vbmi2.c does with its scan
 
-    [move_tuples] test by test, and the rest of pgq_compaction_avx512.  C's two scans fill one [scan]; here [seen] is what of it is read
-    after them, but for arrays by which the tuples move.  How tuples move by one of the ways says Algorithms.v. *)
+    [move_tuples] test by test, how tuples move by the arrays of a scan, and the rest of pgq_compaction_avx512.  C's two scans fill one
+    [scan]; here [seen] is what of it is read after them.  A register is a place in scratch memory, as in Algorithms.v, which also says
+    how tuples move from slot to slot (slots.h). *)
 From Coq Require Import ZArith List Bool.
 From Pgquern.compaction Require Import Page Memory Algorithms.
-From Pgquern.compaction Require Choice Scan ScanAvx512 ScanAvx512Few.
+From Pgquern.compaction Require Choice Scan ByArrays ScanAvx512 ScanAvx512Few ScanAvx512Squeeze.
 Import ListNotations.
 Local Open Scope Z_scope.
 
@@ -15,28 +16,28 @@ Definition FEW_GAPS : Z := 10.
 Definition DEEPEST : Z := 512.
 
 Record seen := Seen {
-  words_to_be : nat -> Z; old_ends : nat -> Z; nitems : Z; used_count : Z; left_count : Z; total_length : Z; upper_to_be : Z;
-  longest_length : Z; shortest_length : Z; ngaps : Z; is_falling : bool; is_refused : bool }.
+  words_to_be : nat -> Z; new_ends : nat -> Z; old_ends : nat -> Z; run_ends : nat -> Z; run_old_ends : nat -> Z;
+  nitems : Z; used_count : Z; left_count : Z; total_length : Z; upper_to_be : Z; longest_length : Z; shortest_length : Z;
+  ngaps : Z; first_moved : Z; is_falling : bool; is_refused : bool }.
 
 Definition seen_by_few (m : mem) (d : ScanAvx512Few.dirt) : seen :=
   let s := ScanAvx512Few.scan_few m d in
-  Seen (ScanAvx512Few.words_to_be s) (ScanAvx512Few.old_ends s) (ScanAvx512Few.nitems s) (ScanAvx512Few.used_count s)
-    (ScanAvx512Few.left_count s) (ScanAvx512Few.total_length s) (ScanAvx512Few.upper_to_be s) (ScanAvx512Few.longest_length s)
-    (ScanAvx512Few.shortest_length s) (ScanAvx512Few.ngaps s) (ScanAvx512Few.is_falling s) (ScanAvx512Few.refused m s).
+  Seen (ScanAvx512Few.words_to_be s) (ScanAvx512Few.new_ends s) (ScanAvx512Few.old_ends s) (ScanAvx512Few.run_ends s)
+    (ScanAvx512Few.run_old_ends s) (ScanAvx512Few.nitems s) (ScanAvx512Few.used_count s) (ScanAvx512Few.left_count s)
+    (ScanAvx512Few.total_length s) (ScanAvx512Few.upper_to_be s) (ScanAvx512Few.longest_length s)
+    (ScanAvx512Few.shortest_length s) (ScanAvx512Few.ngaps s) (ScanAvx512Few.first_moved s) (ScanAvx512Few.is_falling s)
+    (ScanAvx512Few.refused m s).
 
 Definition seen_by_many (m : mem) (d : ScanAvx512.arrays) : seen :=
   let s := ScanAvx512.scan_line_pointers m d in
-  Seen (ScanAvx512.words (ScanAvx512.found s)) (ScanAvx512.old_ends (ScanAvx512.found s)) (Z.of_nat (ScanAvx512.nitems s)) (ScanAvx512.nused s)
-    (ScanAvx512.nline_left s) (ScanAvx512.total s) (ScanAvx512.new_upper s) (ScanAvx512.longest s)
-    (ScanAvx512.shortest s) (Z.of_nat (ScanAvx512.ngaps s)) (ScanAvx512.falls s) (ScanAvx512.refused m s).
+  let a := ScanAvx512.found s in
+  Seen (ScanAvx512.words a) (ScanAvx512.ends a) (ScanAvx512.old_ends a) (ScanAvx512.run_ends a) (ScanAvx512.run_old_ends a)
+    (Z.of_nat (ScanAvx512.nitems s)) (ScanAvx512.nused s) (ScanAvx512.nline_left s) (ScanAvx512.total s)
+    (ScanAvx512.new_upper s) (ScanAvx512.longest s) (ScanAvx512.shortest s) (Z.of_nat (ScanAvx512.ngaps s))
+    (ScanAvx512.first s) (ScanAvx512.falls s) (ScanAvx512.refused m s).
 
-(** [find_slots]. *)
-Definition find_slots (m : mem) (s : seen) : bool :=
-  let all := seq 0 (Z.to_nat (nitems s)) in
-  let below i := pd_special m - (old_ends s i - longest_length s) in
-  (SHORTEST_IN_SLOTS <=? longest_length s) && (total_length s =? nitems s * longest_length s) &&
-  forallb (fun i => is_slot (longest_length s) (below i)) all &&
-  distinct (map (fun i => Z.to_nat (slot_below (longest_length s) (below i))) all).
+(** Where a tuple starts that is as long as the longest. *)
+Definition slot_starts (s : seen) (t : nat) : Z := old_ends s t - longest_length s.
 
 (** [permute_few], and [move_tuples]: the way that it takes. *)
 Definition permute_few (s : seen) : algorithm :=
@@ -55,23 +56,36 @@ Definition way (m : mem) (s : seen) : algorithm :=
   else if small then Gather false (Some (Choice.window longest))
   else if negb falls then Squeeze
   else if (longest <=? Choice.WIDEST) && (Choice.WIDEST <=? pd_upper m + 8) then Gather false (Some (Choice.window longest))
-  else if find_slots m s then Slots
+  else if ByArrays.find_slots m (slot_starts s) (Z.to_nat (nitems s)) longest (total_length s) then Slots
   else if (longest <=? DEEPEST) && (LINE <=? pd_upper m + 8) then ByDepth
   else if (LINE <=? upper_to_be s) && (3 * (pd_special m - pd_upper m) <=? 4 * total_length s) then Lines
   else Gather false None.
 
-(** How tuples move by one of these ways, as Algorithms.v has it. *)
-Definition moves (a : algorithm) (m : mem) : list op :=
+(** [move_lines]. *)
+Definition move_lines (m : mem) (s : seen) : list op :=
+  let hole := upper_to_be s - LINE in
+  Save BLCKSZ hole LINE :: save_lines m ::
+  ByArrays.restore_lines (new_ends s) (old_ends s) (Z.to_nat (first_moved s)) (Z.to_nat (nitems s)) ++ [Restore hole BLCKSZ LINE].
+
+(** How tuples move by one of these ways, by the arrays; behind the last run C puts the new pd_upper, 16 bits of it. *)
+Definition moves (a : algorithm) (m : mem) (s : seen) : list op :=
+  let first := Z.to_nat (first_moved s) in
+  let n := Z.to_nat (nitems s) in
+  let gaps := Z.to_nat (ngaps s) in
+  let runs := Scan.put (run_ends s) gaps (upper_to_be s mod 65536) in
+  let by_scratch := ByArrays.move_by_scratch (new_ends s) first (upper_to_be s) in
   match a with
-  | Permute window few => permute window few m
-  | Runs wide => move_runs wide m
-  | Slide window => slide window m
-  | Climb pieces => climb pieces m
-  | Gather whole window => gather whole window m
-  | Squeeze => squeeze m
-  | Slots => by_slots m
-  | ByDepth => by_depth m
-  | _ => lines m
+  | Permute window few => ByArrays.permute (new_ends s) (old_ends s) 0 window few
+  | Runs _ => flat_map (by_vectors 64 768) (ByArrays.move_runs runs (run_old_ends s) 0 gaps)
+  | Slide window => ByArrays.slide (new_ends s) (old_ends s) first n AHEAD window
+  | Climb pieces => ByArrays.climb (new_ends s) (old_ends s) first n pieces
+  | Gather _ (Some window) => by_scratch (ByArrays.gather (new_ends s) (old_ends s) first n window)
+  | Squeeze => ScanAvx512Squeeze.squeeze runs (run_old_ends s) gaps (upper_to_be s)
+  | Slots =>
+      permute_slots (pd_special m) (longest_length s) (ByArrays.slots_found m (slot_starts s) n (longest_length s))
+  | ByDepth => by_scratch (ByArrays.gather_by_list (new_ends s) (old_ends s) first n (longest_length s))
+  | Lines => move_lines m s
+  | _ => by_scratch (ByArrays.gather_each (new_ends s) (old_ends s) first n)
   end.
 
 (** [put_line_pointers]; C stores sixteen words at a time, some of them twice, or at most sixteen under a mask. *)
@@ -86,6 +100,6 @@ Definition avx512_kernel (truncate : bool) (m : mem) (few : ScanAvx512Few.dirt) 
     if is_refused s then Scan.scalar_kernel truncate m
     else
       let left := if truncate then left_count s else nline m in
-      inr ((if (ngaps s =? 0) && negb (is_falling s) then [] else moves (way m s) m) ++ put_line_pointers m s ++
+      inr ((if (ngaps s =? 0) && negb (is_falling s) then [] else moves (way m s) m s) ++ put_line_pointers m s ++
            [Store16 12 (pd_lower m - 4 * (nline m - left)); Store16 14 (upper_to_be s);
             Store16 10 (pd_flags m / 2 * 2 + (if used_count s <? left then 1 else 0))]).
