@@ -13,8 +13,12 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 
 PATIENCE = 120.0
-"""Seconds in which a run must use AWAKE seconds of CPU time, or wait for a CPU in half of them."""
+"""Seconds in which a run must use AWAKE seconds of CPU time, or be able to run at a share of the looks at it."""
 AWAKE = 1.0
+ABLE = 0.2
+"""Threads that only wake by a clock are seen so far less often."""
+LOOK = 1.0
+"""Seconds between two looks."""
 STILL = 10.0
 """Seconds in which one thread at least must have run, or be able to: no test and no program sleeps for as long."""
 
@@ -29,17 +33,18 @@ def cpu_seconds(pid: int) -> float:
     return sum(map(int, fields[11:15])) / os.sysconf("SC_CLK_TCK") + sum(map(cpu_seconds, map(int, children)))
 
 
-def waiting_seconds(pid: int) -> float:
-    """How long the threads that a process and its children have now were kept from a CPU."""
-    found, waiting = 0.0, [str(pid)]
+def can_run(pid: int) -> bool:
+    """Whether a thread of a process or of its children runs, or waits for a CPU or a disk."""
+    waiting = [str(pid)]
     try:
         while waiting:
             for task in Path("/proc", waiting.pop(), "task").iterdir():
-                found += int((task / "schedstat").read_text().split()[1]) / 1e9
+                if (task / "stat").read_text().rpartition(") ")[2][0] in "RD":
+                    return True
                 waiting += (task / "children").read_text().split()
-    except OSError:  # a thread has ended, or the kernel does not count
-        pass
-    return found
+    except OSError:  # a thread has ended
+        return True
+    return False
 
 
 def standstill(pid: int) -> dict[str, str] | None:
@@ -64,16 +69,19 @@ def asleep_for_ever(pid: int, report: Connection, patience: float, alarms: int =
 
     alarms: how many threads may wake by a clock of their own, as that of ThreadSanitizer does; they wake no other.
     """
-    used, kept, since, still = cpu_seconds(pid), waiting_seconds(pid), time.monotonic(), None
-    while not report.poll(min(STILL, patience)):
-        before, still = still, standstill(pid)
-        if before and still and before.keys() == still.keys() and len(before.items() - still.items()) <= alarms:
-            return True
-        if (passed := time.monotonic() - since) >= patience:
-            spent, waited = cpu_seconds(pid) - used, waiting_seconds(pid) - kept
-            if spent < AWAKE and waited < passed / 2:
+    used, since, still, looks, able = cpu_seconds(pid), time.monotonic(), None, 0, 0
+    seen = since
+    while not report.poll(min(LOOK, patience)):
+        looks, able, now = looks + 1, able + can_run(pid), time.monotonic()
+        if now - seen >= STILL:
+            before, still, seen = still, standstill(pid), now
+            if before and still and before.keys() == still.keys() and len(before.items() - still.items()) <= alarms:
                 return True
-            used, kept, since = used + spent, kept + waited, since + passed
+        if now - since >= patience:
+            spent = cpu_seconds(pid) - used
+            if spent < AWAKE and able < looks * ABLE:
+                return True
+            used, since, looks, able = used + spent, now, 0, 0
     return False
 
 
