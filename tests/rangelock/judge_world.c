@@ -45,13 +45,6 @@ typedef struct file {
     int readers[BYTES], writers[BYTES];
 } file;
 
-/* Nanoseconds near a power of two: there counters and signs change. Also 0 and 2^64 - 1. The world's clock has room for the sum of all
-   others. */
-static uint64_t limit_near_power(world *w)
-{
-    return (UINT64_C(1) << world_below(w, 42)) + world_below(w, 5) - 2;
-}
-
 static void choose_range(file *f, worker *w)
 {
     w->from = world_below(f->world, f->bytes);
@@ -64,7 +57,6 @@ static void choose_range(file *f, worker *w)
     w->limit = f->bytes == 1               ? UINT64_MAX
                : world_one_in(f->world, 4) ? 0
                : world_one_in(f->world, 3) ? 1 + world_below(f->world, MOST_NS)
-               : world_one_in(f->world, 4) ? limit_near_power(f->world)
                                            : UINT64_MAX;
 }
 
