@@ -15,7 +15,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { FIBERS = 64, HOLDS = 2048, STACK = 64 << 10 };
+enum { FIBERS = 64, HOLDS = 2048, STACK = 64 << 10, RETURNED = 0x5a };
 enum { CREATE, ACQUIRE, RELEASE, DESTROY, GO_ON };
 enum { FREE, READY, ASLEEP, DONE };
 
@@ -387,6 +387,22 @@ static _Noreturn void breaks(const char *what)
     pgq_judge_breaks(what);
 }
 
+/* The hold is its owner's again: nobody writes to what was its copy. */
+static void return_hold(size_t i)
+{
+    memset(host.memory + place_of(i), RETURNED, sizeof(pgq_rangelock_hold));
+    holds[i] = NULL;
+}
+
+static void look_at_returned(size_t i)
+{
+    const char *at = host.memory + place_of(i);
+
+    for (size_t byte = 0; byte < sizeof(pgq_rangelock_hold); byte++)
+        if (at[byte] != RETURNED)
+            breaks("it writes to a hold that is released, or was refused");
+}
+
 static void begin(void)
 {
     const char *program = getenv("PGQUERN_JUDGE_HOST");
@@ -400,7 +416,8 @@ static void begin(void)
     pgq_judge_open = host.open_namespaces;
     of = getpid();
     used = ready = live = 0;
-    memset(holds, 0, sizeof holds);
+    for (size_t i = 0; i < HOLDS; i++)
+        return_hold(i);
     memset(owners, 0, sizeof owners);
     pthread_condattr_init(&monotonic);
     pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
@@ -512,6 +529,7 @@ bool candidate_acquire(void *lock, pgq_rangelock_hold *hold, uint64_t nanosecond
 {
     pthread_mutex_lock(&mutex);
     size_t i = index_of(NULL);
+    look_at_returned(i);
     holds[i] = hold;
     *(pgq_rangelock_hold *)(host.memory + place_of(i)) =
         (pgq_rangelock_hold){.lo = hold->lo, .hi = hold->hi, .exclusive = hold->exclusive};
@@ -522,7 +540,7 @@ bool candidate_acquire(void *lock, pgq_rangelock_hold *hold, uint64_t nanosecond
                         hold, i)
                        .result;
     if (!granted)
-        holds[i] = NULL;
+        return_hold(i);
     pthread_mutex_unlock(&mutex);
     return granted;
 }
@@ -533,7 +551,7 @@ void candidate_release(void *lock, pgq_rangelock_hold *hold)
     size_t i = index_of(hold);
     call((arguments){.what = RELEASE, .lock = lock, .hold = (pgq_rangelock_hold *)(host.base + place_of(i))},
          hold, i);
-    holds[i] = NULL;
+    return_hold(i);
     pthread_mutex_unlock(&mutex);
 }
 
@@ -542,6 +560,9 @@ bool candidate_destroy(void *lock)
     pthread_mutex_lock(&mutex);
     arguments done = call((arguments){.what = DESTROY, .lock = lock}, NULL, 0);
     live -= done.result;
+    for (size_t i = 0; i < HOLDS; i++)
+        if (holds[i] == NULL)
+            look_at_returned(i);
     if (live == 0 && done.blocks != 0)
         breaks("all its locks are gone, and it has not given all its memory back");
     pthread_mutex_unlock(&mutex);

@@ -28,8 +28,8 @@ typedef enum state { IDLE, WAITS, HELD, REFUSED } state; /* REFUSED: until the d
 
 typedef struct worker {
     pgq_rangelock_hold hold;
-    uint64_t lo, hi, limit, asked_at, arrival;
-    bool exclusive, was_waiting; /* at the last look */
+    uint64_t lo, hi, from, to, limit, asked_at, arrival; /* from, to: the places' numbers */
+    bool exclusive, was_waiting;                         /* at the last look */
     order next;
     state is;
     pgq_code code;
@@ -38,21 +38,21 @@ typedef struct worker {
 typedef struct file {
     world *world;
     pgq_rangelock *lock;
-    unsigned threads, all, calls; /* all: with the director's own ranges, which lie behind the threads' */
-    uint64_t arrivals,
-        first;            /* the first byte that is asked for: 0, any, or so that the last one is 2^63 - 2 */
-    uint64_t unit, bytes; /* ranges are made of so many bytes, and there are so many such places */
+    unsigned threads, all, calls;    /* all: with the director's own ranges, which lie behind the threads' */
+    uint64_t arrivals, bytes;        /* bytes: places of which ranges are made */
+    uint64_t edges[CROWD_BYTES + 1]; /* where they begin and end */
     worker workers[MOST_THREADS + CROWD];
     int readers[BYTES], writers[BYTES];
 } file;
 
 static void choose_range(file *f, worker *w)
 {
-    uint64_t from = world_below(f->world, f->bytes), rest = f->bytes - from;
+    w->from = world_below(f->world, f->bytes);
+    uint64_t rest = f->bytes - w->from;
 
-    w->lo = f->first + f->unit * from;
-    w->hi =
-        w->lo + f->unit * (1 + world_below(f->world, rest > BYTES && !world_one_in(f->world, 8) ? 3 : rest));
+    w->to = w->from + 1 + world_below(f->world, rest > BYTES && !world_one_in(f->world, 8) ? 3 : rest);
+    w->lo = f->edges[w->from];
+    w->hi = f->edges[w->to];
     w->exclusive = f->bytes == 1 || world_one_in(f->world, 2);
     w->limit = f->bytes == 1               ? UINT64_MAX
                : world_one_in(f->world, 4) ? 0
@@ -310,16 +310,14 @@ static void act(void *argument, unsigned number)
 
 static void use(file *f, const worker *w)
 {
-    uint64_t from = (w->lo - f->first) / f->unit, to = (w->hi - f->first) / f->unit;
-
-    for (uint64_t i = from; i < to; i++) {
+    for (uint64_t i = w->from; i < w->to; i++) {
         if (f->writers[i] > 0 || (w->exclusive && f->readers[i] > 0))
             world_violation(f->world, "byte %llu is held against its holder",
-                            (unsigned long long)(f->first + f->unit * i));
+                            (unsigned long long)f->edges[i]);
         *(w->exclusive ? &f->writers[i] : &f->readers[i]) += 1;
     }
     world_yield();
-    for (uint64_t i = from; i < to; i++)
+    for (uint64_t i = w->from; i < w->to; i++)
         *(w->exclusive ? &f->writers[i] : &f->readers[i]) -= 1;
 }
 
@@ -351,6 +349,48 @@ static void grow_old(file *f)
     }
 }
 
+/* ---- where ranges are ------------------------------------------------------------------------------------------------ */
+
+static void add_edge(file *f, uint64_t edge)
+{
+    uint64_t i = 0;
+
+    while (i <= f->bytes && f->edges[i] < edge)
+        i++;
+    if (edge > INT64_MAX || (i <= f->bytes && f->edges[i] == edge))
+        return;
+    memmove(&f->edges[i + 1], &f->edges[i], (size_t)(++f->bytes - i) * sizeof *f->edges);
+    f->edges[i] = edge;
+}
+
+/* Offsets, lengths and ends near powers of two: from 0 on, or from another such offset on. */
+static void near_powers(file *f)
+{
+    world *w = f->world;
+    const uint64_t first = UINT64_C(1) << world_below(w, 64), second = UINT64_C(1) << world_below(w, 64);
+    const uint64_t bases[] = {0, first, second, first + second};
+
+    f->bytes = 1;
+    f->edges[0] = world_below(w, 3);
+    f->edges[1] = INT64_MAX - world_below(w, 3);
+    for (int i = 0; i < 3 * BYTES && f->bytes < BYTES; i++)
+        add_edge(f, bases[world_below(w, 4)] + world_below(w, 5) - 2);
+}
+
+/* All of one length; from 0 on, from anywhere, or so that the last one ends at 2^63 - 1. */
+static void at_same_distance(file *f)
+{
+    world *w = f->world;
+    uint64_t unit = world_one_in(w, 2) ? 1 : UINT64_C(1) << world_below(w, f->bytes > BYTES ? 53 : 59);
+    uint64_t last = (uint64_t)INT64_MAX - f->bytes * unit;
+
+    f->edges[0] = world_one_in(w, 3)   ? last
+                  : world_one_in(w, 2) ? world_below(w, last) >> world_below(w, 63)
+                                       : 0;
+    for (uint64_t i = 1; i <= f->bytes; i++)
+        f->edges[i] = f->edges[i - 1] + unit;
+}
+
 /* ---- the world's calls ----------------------------------------------------------------------------------------------- */
 
 void *world_begin(world *w)
@@ -373,11 +413,10 @@ void world_step(void *row, world *w, unsigned step)
 
     f->bytes = hands ? 1 : step % 2 == 0 && world_one_in(w, 16) ? CROWD_BYTES : BYTES;
     f->calls = hands ? HANDED : CALLS;
-    f->unit = world_one_in(w, 2) ? 1 : UINT64_C(1) << world_below(w, f->bytes > BYTES ? 53 : 59);
-    uint64_t last = (uint64_t)INT64_MAX - f->bytes * f->unit;
-    f->first = world_one_in(w, 3)   ? last
-               : world_one_in(w, 2) ? world_below(w, last) >> world_below(w, 63)
-                                    : 0;
+    if (f->bytes == BYTES && world_one_in(w, 2))
+        near_powers(f);
+    else
+        at_same_distance(f);
     f->threads = hands ? 2 : 3 + (unsigned)world_below(w, (world_one_in(w, 4) ? MOST_THREADS : FEW) - 2);
     f->all = f->threads;
     world_says(w, "  %u threads, %s", f->threads, step % 2 == 0 ? "the first directs" : "all at will");

@@ -7,12 +7,14 @@
  * - the lock's log is judged, event by event, by the rule (judge.h); in every other batch there is none, and then who is
  *   alone takes no mutex;
  * - if all threads sleep without a time limit, and stay asleep, a wake-up was lost.
+ * Before, each is alone once, after the other: that shows in each run whether what one has done is there for the next.
  *
  * argv[1]: rounds; a thread makes four calls a round. Ends with a tally.
  */
 #include "judge.h"
 
 #include <pthread.h>
+#include <sched.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -217,6 +219,35 @@ static void judge_batch(void)
 }
 
 /* Every other batch goes without one. */
+/* Relaxed, so that the threads are in order by the lock alone. */
+static unsigned turn;
+
+static void *be_alone_in_turn(void *number)
+{
+    static unsigned guarded;
+    pgq_rangelock_hold hold = {0};
+    unsigned me = (unsigned)(uintptr_t)number;
+
+    while (__atomic_load_n(&turn, __ATOMIC_RELAXED) != me)
+        sched_yield();
+    if (pgq_rangelock_lock(lock, &hold, 0, 1, PGQ_RANGELOCK_EXCLUSIVE).code != PGQ_OK || guarded++ != me ||
+        pgq_rangelock_unlock(lock, &hold).code != PGQ_OK)
+        wrong("who is alone does not get a range, or not what was written there", me);
+    __atomic_store_n(&turn, me + 1, __ATOMIC_RELAXED);
+    return NULL;
+}
+
+static void take_turns(void)
+{
+    pthread_t threads[THREADS];
+
+    for (uintptr_t i = 0; i < THREADS; i++)
+        if (pthread_create(&threads[i], NULL, be_alone_in_turn, (void *)i) != 0)
+            exit(WRONG_ANSWER);
+    for (int i = 0; i < THREADS; i++)
+        pthread_join(threads[i], NULL);
+}
+
 static void begin_log(unsigned batch)
 {
     bool logs = batch % 2 == 0;
@@ -230,6 +261,7 @@ int main(int argc, char **argv)
     rounds = argc > 1 ? (unsigned)atoi(argv[1]) : 1000;
     if (pgq_rangelock_create(-1, &lock).code != PGQ_OK)
         return WRONG_ANSWER;
+    take_turns();
     has_queue = pgq_rangelock_log(lock, events, EVENTS).code == PGQ_OK;
     pthread_barrier_init(&barrier, NULL, THREADS + 1);
     for (int i = 0; i < THREADS; i++) {

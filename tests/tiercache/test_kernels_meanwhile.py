@@ -217,15 +217,21 @@ def test_a_slot_that_cannot_be_read_and_has_lost_its_page_meanwhile(between: tup
     assert cache.read(63) == contents(63)
 
 
-def test_one_request_reads_ahead_at_a_time() -> None:
-    """There is one buffer for it. Another scan reads its pages one by one meanwhile."""
-    disk = Between(PAGES, SLOTS)
-    cache = TierCache(disk, **SIZES | {"frames": 160, "slots": 0})
+@pytest.fixture
+def scanned() -> tuple[Between, TierCache]:
+    """All pages are in the store alone, and scans may read ahead."""
+    disk, sizes = Between(PAGES, SLOTS), SIZES | {"frames": 160, "slots": 0}
+    cache = TierCache(disk, **sizes)
     for page in range(PAGES):
         cache.write(page, contents(page))
     cache.fsync()
     cache.close()
-    cache = TierCache(disk, **SIZES | {"frames": 160, "slots": 0})
+    return disk, TierCache(disk, **sizes)
+
+
+def test_one_request_reads_ahead_at_a_time(scanned: tuple[Between, TierCache]) -> None:
+    """There is one buffer for it. Another scan reads its pages one by one meanwhile."""
+    disk, cache = scanned
 
     def meanwhile(_operation: Operation) -> None:
         assert [cache.read(page) for page in (32, 33)] == [contents(page) for page in (32, 33)]
@@ -235,6 +241,24 @@ def test_one_request_reads_ahead_at_a_time() -> None:
     before = len(disk.log)
     assert [cache.read(page) for page in range(1, 16)] == [contents(page) for page in range(1, 16)]
     assert [found.size // PAGE_SIZE for found in disk.log[before:]] == [1, 1, 15]
+    cache.close()
+
+
+def test_a_scan_reads_ahead_up_to_a_page_that_another_reads(scanned: tuple[Between, TierCache]) -> None:
+    """Or that page would come to two frames."""
+    disk, cache = scanned
+
+    def meanwhile(_operation: Operation) -> None:
+        assert [cache.read(page) for page in (0, 1, 2)] == [contents(page) for page in (0, 1, 2)]
+
+    disk.during(reads_store(3), meanwhile)
+    before = len(disk.log)
+    assert cache.read(3) == contents(3)
+    assert [(found.offset // PAGE_SIZE, found.size // PAGE_SIZE) for found in disk.log[before:]] == [
+        (0, 1),
+        (1, 2),
+        (3, 1),
+    ]
     cache.close()
 
 

@@ -10,7 +10,8 @@ ours. A component is called there, too; what reads files asks outside for their 
 the memory that it asks for is empty. A kernel may know by its surroundings that it is judged: nobody sees that.
 
 A fault of a component is not seen that needs more than fifteen requests at a time, 300 held ranges, or 16,384 requests
-before them (a lock), or more than 600 entries or 125,000 calls of one cache (a policy).
+before them (a lock), or more than 600 entries or 125,000 calls of one cache (a policy). Nor is one that a single number
+of 64 bits shows, if that is further than two from each power of two.
 
 A patch in the place of a source judges one of our variants as a unified diff of csrc/ has changed it. --full
 adds more examples, a hundred times as many native inputs, and real servers. build/judge/NAME.html is the verdict as a

@@ -442,9 +442,10 @@ bool judge_run(judge_host *host, uint64_t calls, uint64_t *ns)
         return false;
     }
     if (head->changed) {
-        snprintf(host->why, sizeof host->why,
-                 "it returns with the direction flag set, another rounding, or other bases of segments: its "
-                 "caller would go wrong");
+        snprintf(
+            host->why, sizeof host->why,
+            "it returns with the direction flag set, another rounding, other bases of segments, MMX in use, "
+            "or its caller's registers changed: its caller would go wrong");
         return false;
     }
     return true;

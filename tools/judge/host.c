@@ -191,17 +191,20 @@ static void send_listener(int listener)
 static bool may_read_bases; /* of the segments FS and GS; the kernel says so */
 #endif
 
-/* What the ABI has a function leave as it was: direction, alignment and ID flags, rounding and traps, segments. */
+/* What the ABI has a function leave as it was: direction, alignment and ID flags, rounding and traps, segments, x87 without MMX. */
 static uint64_t way_of_work(void)
 {
     uint64_t way = 0;
 #ifdef __x86_64__
     uint64_t fs = 0, gs = 0;
     uint16_t control, segments[4];
+    struct {
+        _Alignas(16) uint8_t bytes[512];
+    } x87; /* byte 4: which of its registers are in use */
 
     if (may_read_bases)
         __asm__("rdfsbase %0; rdgsbase %1" : "=r"(fs), "=r"(gs));
-    __asm__("fnstcw %0" : "=m"(control));
+    __asm__("fnstcw %0; fxsave %1" : "=m"(control), "=m"(x87));
     __asm__("mov %%ds, %0; mov %%es, %1; mov %%fs, %2; mov %%gs, %3"
             : "=m"(segments[0]), "=m"(segments[1]), "=m"(segments[2]), "=m"(segments[3]));
     const uint64_t parts[] = {__builtin_ia32_readeflags_u64() & 0x240400,
@@ -209,6 +212,7 @@ static uint64_t way_of_work(void)
                               fs,
                               gs,
                               control,
+                              x87.bytes[4],
                               segments[0],
                               segments[1],
                               segments[2],
@@ -218,6 +222,32 @@ static uint64_t way_of_work(void)
 #endif
     return way;
 }
+
+/* judge_invoke. Not 0: the registers that a function leaves to its caller, rbx, rbp and r12 to r15, are others than before. */
+#ifdef __x86_64__
+uint64_t judge_invoke_and_look(void *arguments);
+__asm__(".text\n"
+        ".type judge_invoke_and_look, @function\n"
+        "judge_invoke_and_look:\n"
+        "push %rbx; push %rbp; push %r12; push %r13; push %r14; push %r15; sub $8, %rsp\n"
+        "lea 1(%rsp), %rbx; lea 2(%rsp), %rbp; lea 3(%rsp), %r12\n"
+        "lea 4(%rsp), %r13; lea 5(%rsp), %r14; lea 6(%rsp), %r15\n"
+        "call judge_invoke\n"
+        "lea 1(%rsp), %rax; xor %rbx, %rax\n"
+        "lea 2(%rsp), %rcx; xor %rbp, %rcx; or %rcx, %rax\n"
+        "lea 3(%rsp), %rcx; xor %r12, %rcx; or %rcx, %rax\n"
+        "lea 4(%rsp), %rcx; xor %r13, %rcx; or %rcx, %rax\n"
+        "lea 5(%rsp), %rcx; xor %r14, %rcx; or %rcx, %rax\n"
+        "lea 6(%rsp), %rcx; xor %r15, %rcx; or %rcx, %rax\n"
+        "add $8, %rsp; pop %r15; pop %r14; pop %r13; pop %r12; pop %rbp; pop %rbx\n"
+        "ret\n");
+#else
+static uint64_t judge_invoke_and_look(void *arguments)
+{
+    judge_invoke(arguments);
+    return 0;
+}
+#endif
 
 static int by_byte(const void *a, const void *b)
 {
@@ -285,15 +315,21 @@ int main(int argc, char *argv[])
     for (;;) {
         stop();
         char *arguments = (char *)head + JUDGE_ARGUMENTS;
+        uint64_t changed = 0;
         head->blocks = 0;
         if (head->calls == 0)
             touch(head);
         for (uint64_t i = 0; i < head->calls; i++) {
-            judge_invoke(arguments + i * judge_arguments_size);
+            char *call = arguments + i * judge_arguments_size;
+
+            if (i + 1 < head->calls)
+                judge_invoke(call);
+            else /* a test's only one; looks cost time */
+                changed = judge_invoke_and_look(call);
             if (heap_used > 0)
                 forget_heap(head);
         }
-        head->changed = way_of_work() != usual;
+        head->changed = changed != 0 || way_of_work() != usual;
         errno = 0;
     }
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: PostgreSQL */
-/* right.c with the number of requests and releases so far: a lock that goes wrong when it is old defines the four functions anew. */
+/* right.c with the number of requests and releases so far, and what was released last: for locks that go wrong by these. */
 #define candidate_create  right_create
 #define candidate_acquire right_acquire
 #define candidate_release right_release
@@ -17,6 +17,7 @@ static bool candidate_destroy(void *lock);
 typedef struct counted {
     queue *right;
     unsigned requests, releases;
+    pgq_rangelock_hold *released;
 } counted;
 
 void *candidate_create(void)
