@@ -50,8 +50,8 @@ settings.load_profile(PROFILE)
 OTHER_BUILDS = r"1[3-7](?:-debian)?"
 CHOSEN_BUILDS = "|".join(os.environ.get("PGQUERN_BUILDS", "").split()) or OTHER_BUILDS
 
-# tests/rules.mk has them, too: what has an oracle.
-SUBJECTS = {path.stem for path in (Path(__file__).parents[1] / "ref").glob("*.py")} | {"instructions"}
+# tests/rules.mk has them, too: what has an oracle, and what takes long.
+SUBJECTS = {path.stem for path in (Path(__file__).parents[1] / "ref").glob("*.py")} | {"instructions", "mount"}
 
 outcomes: dict[str, str] = {}
 seconds: dict[str, float] = defaultdict(float)

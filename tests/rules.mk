@@ -40,7 +40,7 @@ differential-%:
 
 # A process for each subject's folder of tests, side by side; `house` are all others. Where there is most text, the tests
 # take longest, so these start first: one that started last would keep the others waiting. EXAMPLES=whole: eight times as many.
-SUBJECTS    := $(patsubst ref/%.py,%,$(wildcard ref/*.py)) instructions
+SUBJECTS    := $(patsubst ref/%.py,%,$(wildcard ref/*.py)) instructions mount
 HOUSE_TESTS := $(filter-out $(SUBJECTS:%=tests/%/%),$(wildcard tests/test_*.py tests/*/test_*.py))
 TEST_FOLDERS = $(if $(STEM),,house) $(shell wc -c $(wildcard $(addsuffix /test_*.py,$(addprefix tests/,$(or $(STEM),$(SUBJECTS))))) /dev/null | \
 	awk -F'[ /]+' '$$3 == "tests" { sum[$$4] += $$2 } END { for (s in sum) print sum[s], s }' | sort -rn | cut -d' ' -f2)

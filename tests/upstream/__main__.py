@@ -258,9 +258,7 @@ def fill_from(checkout: Path | None, major: str, work: Path) -> tuple[str, Any]:
     """The name of the version, and what puts its source into a tree."""
     if checkout:
         folder = checkout.resolve()
-        return f"{source.version(folder)}-checkout", lambda tree: shutil.copytree(
-            folder, tree.folder, dirs_exist_ok=True, ignore=shutil.ignore_patterns(".git")
-        )
+        return f"{source.version(folder)}-checkout", lambda tree: build.copy(folder, tree.folder)
     archive = obtain.tarball(major, Path("build/upstream/source")).resolve()
     version = archive.name.split("_")[1].partition(".orig")[0]
     copy = work / archive.name

@@ -44,6 +44,13 @@ def give(path: Path) -> None:
         os.chown(path, user.pw_uid, user.pw_gid)
 
 
+def copy(checkout: Path, to: Path) -> None:
+    """A checkout without its history; the server's user owns all of it."""
+    shutil.copytree(checkout, to, dirs_exist_ok=True, ignore=shutil.ignore_patterns(".git"))
+    if os.getuid() == 0:
+        subprocess.run(["chown", "-R", SERVER_USER, to], check=True)
+
+
 def workshop() -> Path:
     """Where the server's user can work: build/upstream, or elsewhere if a folder above is closed to it."""
     give(FOLDER)
