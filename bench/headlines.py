@@ -17,6 +17,7 @@ import subprocess
 import time
 import tomllib
 from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from itertools import product
 from pathlib import Path
@@ -25,10 +26,11 @@ from typing import Any, Self
 
 import click
 from pydantic import BaseModel, ConfigDict, Field, model_validator
-from rich.progress import Progress
+from rich.progress import Progress, TaskID
 from rich.table import Column, Table
 
 from bench.goals import paired_ratio
+from bench.volume import Limits, Refused, limited, own_mounts, volume
 from tests.upstream import build, kinds, obtain
 from tests.upstream.__main__ import fill_from
 from tests.upstream.build import BuildError, Tree
@@ -67,7 +69,7 @@ class Figure(Entry):
     higher: bool = False
     """More is faster."""
     compared: bool = True
-    """Else no ratio is taken."""
+    """Else no ratio is taken; nor is one of zeros."""
     profile: bool = False
     """In what the profile prints; one value."""
 
@@ -77,6 +79,8 @@ class Case(Entry):
 
     says: str
     set: dict[str, str] = {}
+    volume: Limits | None = None
+    """Its folder lies on a limited volume, once it is prepared; else where all is built."""
 
 
 class Headline(Entry):
@@ -91,6 +95,8 @@ class Headline(Entry):
     """Finds in what the measure prints what all servers must come to."""
     profile: str = ""
     """Once by each server, at the end; it may print nothing."""
+    needs: list[str] = []
+    """Paths without which it is SKIPPED. A program that is built here is in the folder EXTENSIONS."""
     arm: list[Arm] = Field(min_length=3)
     against: list[str] = Field(min_length=1)
     """The arms that the ratios are to."""
@@ -156,12 +162,13 @@ def build_all(headline: Headline, work: Path, control: Tree) -> dict[str, Tree]:
     return trees
 
 
-def extensions(work: Path, major: str) -> Path:
-    """The tests' extensions, put where the server's user reads them."""
+def extensions(work: Path, major: str, programs: Sequence[Path]) -> Path:
+    """The tests' extensions and these programs, put where the server's user reads them."""
     place = work / "extensions"
     place.mkdir(exist_ok=True)
-    for path in Path("build/ext", major).glob("*.so"):
-        shutil.copyfile(path, place / path.name)
+    for path in (*Path("build/ext", major).glob("*.so"), *programs):
+        (place / path.name).unlink(missing_ok=True)
+        shutil.copy(path, place / path.name)
     return place
 
 
@@ -191,8 +198,21 @@ class Runner:
         task = self.bar.add_task(f"{self.stem}, {name}: prepare", total=rounds * len(arms) + 1)
         shutil.rmtree(self.place, ignore_errors=True)
         build.give(self.place)
-        found.prepared = self.said(arms[0], "base", self.headline.prepare, case).strip()
-        self.bar.advance(task)
+        with ExitStack() as until:
+            if case.volume:
+                device = until.enter_context(volume(self.place, 1024 + 70 * int(self.variables["PERCENT"])))
+                build.give(self.place)
+            found.prepared = self.said(arms[0], "base", self.headline.prepare, case).strip()
+            self.bar.advance(task)
+            if case.volume:
+                until.enter_context(limited(device, case.volume))
+            self.take_turns(found, case, rounds, task)
+        self.bar.remove_task(task)
+        shutil.rmtree(self.place)
+        return found
+
+    def take_turns(self, found: Measured, case: Case, rounds: int, task: TaskID) -> None:
+        arms, name = self.headline.arm, found.case
         for turn in range(rounds):
             found.load.append(round(os.getloadavg()[0], 2))
             start = turn % len(arms)
@@ -211,9 +231,6 @@ class Runner:
             for one in self.headline.figure:
                 if one.profile and said.strip():
                     found.shares.setdefault(one.name, {})[arm.name] = found_in(one.pattern, said)
-        self.bar.remove_task(task)
-        shutil.rmtree(self.place)
-        return found
 
 
 def ratio(figure: Figure, values: Mapping[str, Sequence[float]], arm: str, base: str) -> dict[str, Any]:
@@ -237,7 +254,7 @@ def items_of(headline: Headline, found: Sequence[Measured]) -> list[dict[str, An
         elif values:
             mine = values[arm.name]
             bases = [base for base in headline.against if base != arm.name and figure.compared]
-            times = {base: ratio(figure, values, arm.name, base) for base in bases}
+            times = {base: ratio(figure, values, arm.name, base) for base in bases if all(mine) and all(values[base])}
             spread = {"median": median(mine), "low": min(mine), "high": max(mine), "rounds": len(mine)}
             items.append(item | spread | {"times": times, "load": max(one.load)})
     return items
@@ -308,19 +325,32 @@ def main(major: str, stems: tuple[str, ...], cases: tuple[str, ...], rounds: int
         console().print(f"[yellow]SKIPPED[/]: PostgreSQL's source cannot be had: {error}", soft_wrap=True)
         return
     control = build.control(work, f"{version}-fast", fill, CONFIGURE)
-    known = {"PERCENT": str(percent), "EXTENSIONS": str(extensions(work, version.partition(".")[0]))}
     place, bad = work / "headlines", False
     build.give(place)
+    if os.getuid() == 0:
+        own_mounts(work)
     for stem, headline in chosen.items():
         began = time.monotonic()
+        if missing := [path for path in headline.needs if not Path(path).exists()]:
+            console().print(f"[yellow]SKIPPED[/] {stem}: {', '.join(missing)} is not there", soft_wrap=True)
+            continue
+        programs = [Path(path) for path in headline.needs if Path(path).is_file()]
+        known = {"PERCENT": str(percent), "EXTENSIONS": str(extensions(work, version.partition(".")[0], programs))}
         try:
             trees = build_all(headline, work, control)
             with bar(console()) as progress:
                 runner = Runner(stem, headline, trees, place / stem, known, progress)
-                found = [runner.measure(name, rounds) for name in headline.case if not cases or name in cases]
+                found = []
+                for name in headline.case:
+                    try:
+                        found += [runner.measure(name, rounds)] if not cases or name in cases else []
+                    except Refused as error:
+                        console().print(f"[yellow]SKIPPED[/] {stem}, {name}: {error}", soft_wrap=True)
         except (BuildError, ValueError, subprocess.SubprocessError) as error:
             console().print(f"[red]failed[/] {stem}: {error}", soft_wrap=True, markup=False)
             bad = True
+            continue
+        if not found:
             continue
         items = items_of(headline, found)
         for one in found:

@@ -38,6 +38,7 @@ FairSpec == MCSpec /\ Fair
 -----------------------------------------------------------------------------
 \* Wrong on purpose.
 Never == FALSE
+ListsNewOnly(b) == FilesOf(b)
 AnyRange(k) == TRUE
 \* The area is not synced.
 SyncsAreaNot ==

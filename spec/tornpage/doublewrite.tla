@@ -35,7 +35,7 @@
 (* it the old way:                                                          *)
 (*   - recovery writes the area again (MCdoublewrite_mutant_trusts_area);   *)
 (*   - the files of an older batch stay listed until the new one is durable *)
-(*     (no run shows it: that takes two files with names and three changes);*)
+(*     (_mutant_older_unlisted);                                            *)
 (*   - directories are synced before the area (_mutant_names_unsynced,      *)
 (*     _mutant_unlinked_torn, _mutant_rename_torn);                         *)
 (*   - an older batch that is tried again covers no later write             *)
@@ -462,6 +462,8 @@ WasWrittenThere ==
 ReadsNewest == phase = "up" => \A k \in K : HasName(k) => View(k) = Whole(newest[k])
 \* While pages may be torn in place the area has them, durably.
 CopyIsKept == phase = "up" /\ pending => areaDisk = batch /\ areaMay = {}
+\* Each file is listed of which the area may have a page after a power loss: before it is cut or gets another name the area must forget it.
+AreaIsListed == phase = "up" => \A b \in {areaDisk, areaSeen} \union areaMay : FilesOf(b) \subseteq listed
 \* No page is read from a file while it is written there.
 NoReadBesideAWrite == hold.at \in {"place", "sync"} => reader \notin KeysOf(batch)
 

@@ -95,6 +95,56 @@ WasWrittenThere BROKEN k \in K if HasName(k) /\ View(k)[1] >= 3 /\ k \notin owne
     another file
 ReadsNewest BROKEN k \in K if View(k) # Whole(newest[k]) | Page {k[2]} of file {k[1]} reads as {View(k)}; {newest[k]} was written last
 CopyIsKept BROKEN | Pages may be torn in place, and the area has, durably: {areaDisk}
+AreaIsListed BROKEN | After a power loss the area may have pages of {UNION {FilesOf(b) : b \in {areaDisk, areaSeen} \union areaMay}}, and the files
+    {listed} are listed
 NoReadBesideAWrite BROKEN | Page {reader[2]} of file {reader[1]} is read from the file while it is written there
 RecoveryIsIdempotent BROKEN | The next recovery does not find what this one has found
 FsyncEnds BROKEN | An fsync waits for ever
+
+module datachecksums
+VIA Launcher, Worker, Copier, Recovery
+INNER left, causes, wal, at, minrec, boot, result, pid, invocation, ckpt, asked, launcher, running, worker
+NOTE | The state is {wal[1][2]}
+Absorb STEP p \in All | {p} | takes note: its state is {local'[p]}
+Enter STEP p \in All | {p} | starts, with the postmaster's old state: {local'[p]}
+ReadState STEP p \in All | {p} | reads the state: {local'[p]}
+Change STEP n \in Nodes, page \in Pages | {n} | a transaction changes page {page}
+Flush STEP p \in All, page \in Pages | {p} -> disk | writes page {page}: it is {disk'[NodeOf(p)][page]}
+CopyBegins STEP | CREATE DATABASE | finds that it may copy files
+CopyHasXid STEP | CREATE DATABASE | has an XID, and looks again: {IF copier' = "copying" THEN "it may" ELSE "it may not"}
+CopyFiles STEP | CREATE DATABASE -> disk | copies the files: {disk'["primary"]}
+BeginCheckpoint STEP | checkpointer -> WAL | begins a checkpoint: its record says {wal'[Len(wal')][2]}
+EndCheckpoint STEP | checkpointer -> WAL | ends it: recovery would begin at record {lastredo'["primary"]}
+RestartPoint STEP | standby | has a restartpoint: recovery would begin at record {lastredo'["standby"]}
+Ask STEP op \in {"enable", "disable"} | client | asks to {op} checksums
+Begin STEP l \in Launchers | launcher {l} | {IF launcher'[l].step = "done" THEN "has nothing to do" ELSE "is to switch to " \o launcher'[l].to}
+Record STEP l \in Launchers | launcher {l} -> WAL | writes the record of the switch to {launcher[l].to}
+Publish STEP l \in Launchers | launcher {l} | sets the state in shared memory: {launcher[l].to}
+EmitBarrier STEP l \in Launchers | launcher {l} | writes pg_control, and tells all processes: {launcher[l].to}
+WaitEnds STEP l \in Launchers | launcher {l} | sees that all have taken note of {launcher[l].to}
+StartWorker STEP l \in Launchers | launcher {l} -> worker {invocation'} | starts it
+SeesRunning STEP l \in Launchers | launcher {l} | sees that worker {invocation} runs
+SeesStopped STEP l \in Launchers | launcher {l} | sees that worker {invocation} has ended. {IF launcher'[l].op = "exit"
+    THEN "It gives up" ELSE "It goes on"}
+Killed STEP l \in Launchers | launcher {l} | is terminated, and is to clean up
+Done STEP l \in Launchers | launcher {l} | has done what it was to do{IF launcher'[l].step = "begin" THEN ", and takes the next request" ELSE ""}
+Exited STEP l \in Launchers | launcher {l} | is gone{IF launcher'[l].step = "begin" THEN ", and another one takes the next request" ELSE ""}
+Process STEP i \in 1..Invocations, page \in Pages if worker'[i].step = "running" | worker {i} -> WAL | makes page {page} dirty, and logs its image
+Process STEP i \in 1..Invocations, page \in Pages | worker {i} | is told to abort
+WorkerEnds STEP i \in 1..Invocations | worker {i} | has done all pages. The result is: {result'}
+WorkerFails STEP i \in 1..Invocations | worker {i} | fails
+CrashPrimary STEP | crash -> primary | memory is gone. pg_control says {control["primary"]}
+CrashStandby STEP | crash -> standby | memory is gone. pg_control says {control["standby"]}
+ReplayState STEP n \in Nodes | startup process of the {n} | replays the switch to {shared'[n]}
+ReplayRedo STEP n \in Nodes | startup process of the {n} | replays the begin of a checkpoint: the state is {shared'[n]}
+ReplayEnd SMALL n \in Nodes | startup process of the {n} | replays the end of a checkpoint: the state is {shared'[n]}
+ReplayPage STEP n \in Nodes | startup process of the {n} | replays page {ToReplay(n)[2]}, in the state {shared[n]}
+ReplayCopy STEP n \in Nodes | startup process of the {n} -> disk | copies the files: {disk'[n]}
+EndRecovery STEP n \in Nodes | startup process of the {n} | ends recovery: the state is {shared'[n]}
+AcceptWrites SMALL n \in Nodes | startup process of the {n} | lets others write
+NoFalseFailure BROKEN n \in Nodes, page \in Pages if page \notin dirty[n] /\ disk[n][page] = "plain" /\ Verifies(n, page) | Page
+    {page} of the {n} has a wrong checksum on disk, and who reads it verifies it
+NoRefusal BROKEN p \in All if AllMoves(p) = "error" | {p} has state {local[p]}, and refuses one of the barriers {pending[p]}
+SameForAll BROKEN n \in Nodes, p \in All if local[p] # shared[n] | {p} has state {local[p]}, and new processes have {shared[n]}
+FailsForACause BROKEN | The enabling is given up, and nothing has cancelled it
+NoRequestLost BROKEN | The request to {request} is taken by nobody

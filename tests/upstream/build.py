@@ -129,17 +129,17 @@ def count_tests(log: str) -> int:
 
 
 def control(work: Path, name: str, fill: Callable[[Tree], None], configure: Sequence[str] = CONFIGURE) -> Tree:
-    """The unchanged tree, built: once for each name."""
+    """The unchanged tree, built: once for each name and each configuration."""
     tree = Tree(work / name / "control", configure)
-    built = tree.folder.with_name("control.built")
-    if not built.exists():
+    built, words = tree.folder.with_name("control.built"), " ".join(configure)
+    if not built.exists() or built.read_text() != words:
         shutil.rmtree(tree.folder, ignore_errors=True)
         give(work / name)
         give(tree.folder)
         fill(tree)
         tree.must("./configure", *tree.configure)
         tree.make()
-        built.touch()
+        built.write_text(words)
     return tree
 
 

@@ -32,7 +32,7 @@ from tools.common.progress import bar, console
 
 HERE = Path(__file__).parent
 MEASURES: dict[str, dict[str, Any]] = tomllib.loads((HERE / "ratios.toml").read_text())
-CONFIGURE = tuple(word for word in build.CONFIGURE if word != "--enable-cassert")
+CONFIGURE = (*(word for word in build.CONFIGURE if word != "--enable-cassert"), "--with-lz4")
 TO = Path("build/upstream/ratios")
 
 

@@ -2,8 +2,8 @@
 # Upstream's own tests with our kernels inside.
 # KERNELS="NAME NAME", SUITES="NAME NAME": only these; TESTS="t/00*": of their TAP tests. PG=/path/to/postgres: a patch for that checkout; with SUITES= it is built, too.
 # MENDS=1: what mends our findings, in the place of kernels.
-APT_upstream   := gcc libc6-dev make bison flex perl libipc-run-perl bzip2 xz-utils util-linux
-TOOLS_upstream := gcc make bison flex prove setpriv
+APT_upstream   := gcc libc6-dev make bison flex perl libipc-run-perl bzip2 xz-utils util-linux liblz4-dev
+TOOLS_upstream := gcc make bison flex prove setpriv lz4.h
 
 .PHONY: check-upstream bench-upstream bench-headlines
 check-upstream: $(BUILD)/lib/libpgquern.a $(SETUP)/upstream.stamp $(SETUP)/python.stamp ##more upstream's own suites by a server with our kernels inside, beside an unchanged one; KERNELS=, SUITES=, PG= (a quarter of an hour)

@@ -22,3 +22,8 @@ $(MOUNT)/pgquern-mount: $(SETUP)/fuse.stamp $(MOUNT_OBJECTS) $(BUILD)/lib/libpgq
 $(MOUNT)/crash.so: tests/mount/crash.c $(SETUP)/c.stamp
 	@mkdir -p $(@D)
 	@gcc $(CFLAGS_KERNEL) -fvisibility=default -shared $< -ldl -o $@
+
+# What it does for a server (bench/tornpage/headline.toml). CASE=NAME: only this one; ROUNDS=; PERCENT= of all sizes and times, 10 or more.
+.PHONY: bench-mount
+bench-mount: $(MOUNT)/pgquern-mount
+	@$(MAKE) bench-headlines STEM=tornpage
