@@ -22,6 +22,7 @@ LAYOUT_VERSION = 4
 SIZE_OF_PAGE_HEADER = 24
 SIZE_OF_LINE_POINTER = 4
 MAX_HEAP_TUPLES_PER_PAGE = 291
+MAX_LINE_POINTERS = (BLCKSZ - SIZE_OF_PAGE_HEADER) // SIZE_OF_LINE_POINTER
 
 LP_UNUSED = 0
 LP_NORMAL = 1
@@ -146,8 +147,8 @@ def check_header(page: bytes) -> Header:
 
 
 def line_pointers(page: bytes) -> list[LinePointer]:
-    """All line pointers, in item order: number i is element i - 1. The header must have passed check_header()."""
-    nline = Header.parse(page).nline
+    """All line pointers, in item order: number i is element i - 1. Whatever pd_lower says, they lie within the page."""
+    nline = min(Header.parse(page).nline, MAX_LINE_POINTERS)
     return [LinePointer.from_word(word) for word in struct.unpack_from(f"<{nline}I", page, SIZE_OF_PAGE_HEADER)]
 
 

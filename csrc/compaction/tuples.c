@@ -115,19 +115,27 @@ static bool points_elsewhere(const uint8_t *tuple, uint32_t number, uint32_t blo
            ctid_block(tuple) != block;
 }
 
-/* The bytes [off, off + len) of a page, in units of 8: false if one of them is taken; then they are. Both multiples of 8. */
-static bool take(uint64_t taken[UNITS / 64], uint32_t off, uint32_t len)
+/* Whether two line pointers share bytes; all storage is aligned and lies in the page. */
+static bool tuples_overlap(const uint8_t *page, uint32_t nline)
 {
-    for (uint32_t at = off / 8, end = (off + len) / 8; at < end;) {
-        uint32_t bit = at % 64, n = end - at < 64 - bit ? end - at : 64 - bit;
-        uint64_t mask = (n == 64 ? ~UINT64_C(0) : (UINT64_C(1) << n) - 1) << bit;
+    uint64_t taken[UNITS / 64] = {0};
 
-        if ((taken[at / 64] & mask) != 0)
-            return false;
-        taken[at / 64] |= mask;
-        at += n;
+    for (uint32_t i = 0; i < nline; i++) {
+        uint32_t word = load32(page + SIZE_OF_PAGE_HEADER + 4 * i);
+
+        if (!lp_is_used(word) || lp_len(word) == 0)
+            continue;
+        for (uint32_t at = lp_off(word) / 8, end = at + maxalign(lp_len(word)) / 8; at < end;) {
+            uint32_t bit = at % 64, n = end - at < 64 - bit ? end - at : 64 - bit;
+            uint64_t mask = (n == 64 ? ~UINT64_C(0) : (UINT64_C(1) << n) - 1) << bit;
+
+            if ((taken[at / 64] & mask) != 0)
+                return true;
+            taken[at / 64] |= mask;
+            at += n;
+        }
     }
-    return true;
+    return false;
 }
 
 /* What each line pointer of a page is, while its chains are followed. */
@@ -150,8 +158,7 @@ static bool successor_is_wrong(const uint8_t *page, const bounds *b, uint32_t i,
         mask = load16(tuple + T_INFOMASK);
         mask2 = load16(tuple + T_INFOMASK2);
         next = load16(tuple + T_CTID_OFFSET);
-        if ((load16(tuple + T_CTID_BLOCK_HIGH) << 16 | load16(tuple + T_CTID_BLOCK_LOW)) != block ||
-            next == i + 1)
+        if (ctid_block(tuple) != block || next == i + 1)
             return false;
     }
     if (next == 0 || next > b->nline)
@@ -178,51 +185,90 @@ static bool successor_is_wrong(const uint8_t *page, const bounds *b, uint32_t i,
     return (redirect || (mask2 & HOT_UPDATED) != 0) != then_heap_only;
 }
 
+/* Whether a redirect, an update or a heap-only tuple breaks a chain. Each tuple lies in the page: what points to it may look at it. */
+static bool chains_are_wrong(const uint8_t *page, const bounds *b, uint32_t block, chains *c)
+{
+    memset(c->is_pointed_to, 0, b->nline + 1);
+    for (uint32_t i = 0; i < b->nline; i++) {
+        uint32_t flags = lp_flags(load32(page + SIZE_OF_PAGE_HEADER + 4 * i));
+
+        if ((flags == LP_NORMAL || flags == LP_REDIRECT) && successor_is_wrong(page, b, i, block, c))
+            return true;
+    }
+    for (uint32_t k = 0; k < c->n; k++)
+        if (c->is_pointed_to[c->heap_only[k]] == 0)
+            return true;
+    return false;
+}
+
+/*
+ * Whether a tuple is as most are, and has no fault: nobody updated, deleted or locked it, it points to itself, and it is
+ * frozen or its xmin is one that was found right. itself: such a t_ctid, as it lies in memory.
+ */
+static inline bool is_plain(const uint8_t *tuple, uint32_t length, uint64_t itself, uint32_t right,
+                            const pgq_compaction_tuple_bounds *ids)
+{
+    const uint64_t looked_at = UINT64_C(0xffffffffffff) | (uint64_t)(HOT_UPDATED | ONLY_TUPLE) << 48;
+    uint64_t ctid = load32(tuple + T_CTID_BLOCK_HIGH) | (uint64_t)load32(tuple + T_CTID_OFFSET) << 32;
+    uint32_t natts = (uint32_t)(ctid >> 48) & NATTS, mask = load16(tuple + T_INFOMASK), hoff = tuple[T_HOFF];
+    uint32_t nulls = (natts + 7) / 8 & -(mask & HASNULL);
+    uint64_t differs = ((ctid ^ itself) & looked_at) |
+                       ((mask ^ XMAX_INVALID) & (XMAX_INVALID | XMAX_IS_MULTI)) |
+                       (hoff ^ maxalign(TUPLE_HEADER + nulls));
+
+    return differs == 0 && hoff <= length && natts <= ids->natts &&
+           (is_frozen(mask) || load32(tuple) == right);
+}
+
 static bool page_is_suspect(const uint8_t *page, uint32_t block, const pgq_compaction_tuple_bounds *ids)
 {
-    uint64_t taken[UNITS / 64] = {0};
+    const uint64_t itself = block >> 16 | (uint64_t)(block & 0xffff) << 16;
+    uint32_t nstorage = 0, lowest, right = FROZEN_XID;
+    bool in_order = true, any_chain = false;
     bounds b;
-    uint32_t nstorage = 0;
     chains c;
 
     if (!read_bounds(page, &b))
         return true;
     c.n = 0;
-    memset(c.is_pointed_to, 0, b.nline + 1);
+    lowest = b.special;
     for (uint32_t i = 0; i < b.nline; i++) {
         uint32_t word = load32(page + SIZE_OF_PAGE_HEADER + 4 * i), off = lp_off(word), len = lp_len(word);
+        uint32_t flags = lp_flags(word), mask;
         const uint8_t *tuple = page + off;
 
         if (!lp_is_used(word))
             continue;
         if (len == 0) {
-            if (lp_flags(word) == LP_NORMAL)
+            if (flags == LP_NORMAL)
                 return true;
+            any_chain |= flags == LP_REDIRECT;
             continue;
         }
         if (off < b.upper || off % 8 != 0 || off + maxalign(len) > b.special ||
             ++nstorage > MAX_HEAP_TUPLES_PER_PAGE)
             return true;
-        if (!take(taken, off, maxalign(len)))
-            return true;
-        if (lp_flags(word) != LP_NORMAL)
+        in_order &= off + maxalign(len) <= lowest;
+        lowest = off;
+        if (flags != LP_NORMAL) {
+            any_chain |= flags == LP_REDIRECT;
             continue;
-        if (len <= TUPLE_HEADER || header_is_wrong(tuple, len, ids) || points_elsewhere(tuple, i + 1, block))
+        }
+        if (len <= TUPLE_HEADER)
             return true;
-        if ((load16(tuple + T_INFOMASK2) & ONLY_TUPLE) != 0 && !is_invalid(load16(tuple + T_INFOMASK)))
+        if (is_plain(tuple, len, itself | (uint64_t)(i + 1) << 32, right, ids))
+            continue;
+        if (header_is_wrong(tuple, len, ids) || points_elsewhere(tuple, i + 1, block))
+            return true;
+        mask = load16(tuple + T_INFOMASK);
+        right = is_frozen(mask) ? right : load32(tuple);
+        any_chain |= ctid_block(tuple) == block && load16(tuple + T_CTID_OFFSET) != i + 1;
+        if ((load16(tuple + T_INFOMASK2) & ONLY_TUPLE) != 0 && !is_invalid(mask))
             c.heap_only[c.n++] = (uint16_t)(i + 1);
     }
-    /* Each tuple lies in the page: what points to it may look at it. */
-    for (uint32_t i = 0; i < b.nline; i++) {
-        uint32_t flags = lp_flags(load32(page + SIZE_OF_PAGE_HEADER + 4 * i));
-
-        if ((flags == LP_NORMAL || flags == LP_REDIRECT) && successor_is_wrong(page, &b, i, block, &c))
-            return true;
-    }
-    for (uint32_t k = 0; k < c.n; k++)
-        if (c.is_pointed_to[c.heap_only[k]] == 0)
-            return true;
-    return false;
+    if (!in_order && tuples_overlap(page, b.nline))
+        return true;
+    return (any_chain || c.n > 0) && chains_are_wrong(page, &b, block, &c);
 }
 
 static bool is_zero(const uint8_t *page)

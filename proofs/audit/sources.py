@@ -95,8 +95,8 @@ def file_of(module: str) -> str:
 
 
 def stem_of(file: str) -> str:
-    """The stem of a source: its folder; the file itself in common/; what is extracted in oracle/Extract<Stem>.v."""
-    folder, _, base = file.rpartition("/")
+    """The stem of a source: its top folder; the file itself in common/; what is extracted in oracle/Extract<Stem>.v."""
+    folder, _, base = file.partition("/")
     if folder == SHARED:
         return base.removesuffix(".v").lower()
     if folder == "oracle":

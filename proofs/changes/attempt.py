@@ -81,9 +81,10 @@ def load(stem: str, source: Path, compiled: Path) -> Row:
     files = [file for file in listed_sources(source) if file.startswith(f"{stem}/")]
     row = Row(stem, [*(f for f in files if f != witness), *(f for f in files if f == witness)])
     row.texts = {file: (source / file).read_text() for file in files}
+    by_name = {Path(file).stem: file for file in files}
     for file, text in row.texts.items():
         found = [(m[1], name) for m in IMPORT.finditer(blanked(text)) for name in m[2].split()]
-        row.imports[file] = {f"{folder}/{name}.v" for folder, name in found if folder == stem}
+        row.imports[file] = {by_name[name] for folder, name in found if folder == stem}
     theorems = [t for t in required(source) if t.folder == stem and t.file != witness]
     audit = Audit()
     reached = set(coq.terms(compiled, theorems, audit, name=f"reach_{stem}"))
@@ -110,10 +111,11 @@ class Copy:
         """Files that were compiled without their proofs, and where Coq stopped in them."""
         shutil.rmtree(self.folder, ignore_errors=True)
         for folder in (*GROUND, row.stem):
-            (self.folder / folder).mkdir(parents=True)
-            for path in (compiled / folder).glob("*.vo"):
-                if f"{folder}/{path.stem}.v" not in self.changed:
-                    (self.folder / folder / path.name).symlink_to(path.resolve())
+            for path in (compiled / folder).rglob("*.vo"):
+                inside = path.relative_to(compiled)
+                (self.folder / inside).parent.mkdir(parents=True, exist_ok=True)
+                if str(inside.with_suffix(".v")) not in self.changed:
+                    (self.folder / inside).symlink_to(path.resolve())
         for file in self.changed:
             (self.folder / file).write_text(self.text if file == change.file else row.texts[file])
 

@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from pathlib import Path
 
 from proofs.changes.source import Body, Definition, blanked, definitions
 
@@ -51,7 +52,7 @@ class Change:
 
     @property
     def name(self) -> str:
-        return f"{self.file.partition('/')[2].removesuffix('.v')}.{self.definition} {self.checksum}"
+        return f"{Path(self.file).stem}.{self.definition} {self.checksum}"
 
     @property
     def says(self) -> str:

@@ -7,7 +7,7 @@ From Pgquern.common Require Import Premises.
 From Pgquern.compaction Require Import Page Memory Layout Slots Repair Contents Again AnySort ScanUpstreamFacts Copies Algorithms Spec Choice Chosen Scan ScanFacts Scanned ScannedPage ScanAvx2Page
   ScanAvx2Kernel ScanAvx512Page ScanAvx512FewPage ScanAvx512Kernel ScanNeonPage ScanNeonKernel
   Examples Decode.
-From Pgquern.compaction Require ScanAvx2 ScanAvx512 ScanAvx512Few ScanNeon.
+From Pgquern.compaction Require ScanAvx2 ScanAvx512 ScanAvx512Few ScanAvx512MarkLive ScanNeon.
 Import ListNotations.
 Local Open Scope Z_scope.
 
@@ -171,6 +171,8 @@ Proof.
   exists small_page, dirty_vectors. is_small. destruct small_has_few as [R F]. split; [exact R|]. split; [exact F|].
   exists 0%nat. vm_compute. auto.
 Qed.
+Lemma mark_live_counts_witness : premises_of ScanAvx512MarkLive.mark_live_counts.
+Proof. exists (fun _ => 0), (fun _ => 0), 0%nat, 0%nat. apply Nat.ltb_lt. reflexivity. Qed.
 Lemma avx512_repairs_witness : premises_of avx512_repairs.
 Proof. exists true, small_page, dirty_vectors, dirty_scan, dirt. exact small_is_page. Qed.
 Lemma small_has_room_neon : pd_lower small_page + 4 * ScanNeon.LANES <= BLCKSZ.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: PostgreSQL
-"""Pages on both sides of each number by which a kernel chooses its way: proofs/compaction/Choice.v."""
+"""Pages on both sides of each number by which a kernel chooses its way: proofs/compaction/moves/Choice.v."""
 
 from collections.abc import Iterator
 from functools import cache

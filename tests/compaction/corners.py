@@ -14,6 +14,7 @@ from ref.page import (
     LP_NORMAL,
     LP_REDIRECT,
     MAX_HEAP_TUPLES_PER_PAGE,
+    MAX_LINE_POINTERS,
     PD_HAS_FREE_LINES,
     SIZE_OF_LINE_POINTER,
     SIZE_OF_PAGE_HEADER,
@@ -26,7 +27,6 @@ from ref.page import (
     check_storage,
     line_pointers,
 )
-from tests.page.shapes import MAX_LINE_POINTERS
 
 S = TypeVar("S")
 

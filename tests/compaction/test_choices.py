@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: PostgreSQL
 """Which way a kernel takes. All ways end in the same page: only the places where it reads and writes can tell.
 
-Of the ways that a kernel has it must take the one that the proved choice names (proofs/compaction/Choice.v).
+Of the ways that a kernel has it must take the one that the proved choice names (proofs/compaction/moves/Choice.v).
 """
 
 from collections import Counter

@@ -11,12 +11,22 @@ import pytest
 from _pgquern import ffi, lib
 from pgquern import compaction
 
-from ref.page import BLCKSZ, LP_NORMAL, LP_REDIRECT, MAX_HEAP_TUPLES_PER_PAGE, UNUSED, ErrorCode, LinePointer, build
+from ref.page import (
+    BLCKSZ,
+    LP_NORMAL,
+    LP_REDIRECT,
+    MAX_HEAP_TUPLES_PER_PAGE,
+    MAX_LINE_POINTERS,
+    UNUSED,
+    ErrorCode,
+    LinePointer,
+    build,
+)
 from tests.common import guard_pages
 from tests.common.tally import tally
 from tests.compaction.agree import ORDERS, Outcome, kernel, oracle
 from tests.page.build import page_of
-from tests.page.shapes import MAX_LINE_POINTERS, random_shape
+from tests.page.shapes import random_shape
 
 NAMES = [variant.name for variant in compaction.variants()]
 UNTOUCHED = (77, 77)  # no status of any page

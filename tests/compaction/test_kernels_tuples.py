@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: PostgreSQL
 """suspect_tuples: no page with a fault passes, and no sound page is named."""
 
+import struct
 from dataclasses import asdict
 from random import Random
 
@@ -10,7 +11,28 @@ from hypothesis import strategies as st
 from pgquern.compaction import TupleBounds, page_repair_fragmentation, suspect_tuples
 from pgquern.errors import PgquernError
 
-from tests.page.rows import BLCKSZ, FAULTS, FROZEN, MIN_MULTI, NATTS, NEXT, NEXT_MULTI, OLDEST, plain_tuples, sound
+from tests.page.rows import (
+    BLCKSZ,
+    FAULTS,
+    FROZEN,
+    FROZEN_BITS,
+    HASNULL,
+    HEAP_ONLY,
+    HOT_UPDATED,
+    MIN_MULTI,
+    NATTS,
+    NEXT,
+    NEXT_MULTI,
+    OLDEST,
+    UPDATED,
+    XMAX_COMMITTED,
+    XMAX_INVALID,
+    XMIN_INVALID,
+    Rows,
+    plain_tuples,
+    sound,
+)
+from tests.page.rows import COMMITTED as HINT
 from tools.check_pages.catalog import COMMITTED
 from tools.check_pages.tuples import Bounds, faults
 from tools.common.relation_file import Ids
@@ -99,3 +121,84 @@ def test_what_is_no_whole_page_is_refused() -> None:
         suspect_tuples(bytes(BLCKSZ + 1), NOTHING)
     assert suspect_tuples(b"", NOTHING) == b""
     assert suspect_tuples(bytes(2 * BLCKSZ), NOTHING) == b"\0\0", "new pages"
+
+
+@pytest.mark.parametrize("first", [FROZEN_BITS, XMIN_INVALID])
+def test_an_xmin_is_not_right_because_the_row_before_has_it(first: int) -> None:
+    """Nobody looks at that of a frozen row."""
+    rows = Rows(bytearray(BLCKSZ), 0)
+    rows.tuple(FROZEN - 1 if first == FROZEN_BITS else FROZEN, 0, 0, first, None, 4)
+    rows.tuple(FROZEN - 1, 0, 0, HINT | XMAX_INVALID, None, 4)
+    struct.pack_into("<5H", rows.page, 10, 0, 24 + 4 * rows.n, rows.upper, BLCKSZ, BLCKSZ | 4)
+    assert suspect_tuples(bytes(rows.page), KNOWN) == b"\1"
+    rows.put(2, 0, "<I", FROZEN)
+    assert suspect_tuples(bytes(rows.page), KNOWN) == b"\0"
+
+
+@pytest.mark.parametrize("between", [0, 1])
+def test_tuples_share_bytes_though_they_are_not_in_order(between: int) -> None:
+    """The second lies above the first, the third half in one of them, or between them."""
+    rows = Rows(bytearray(BLCKSZ), 0)
+    for _ in range(3):
+        rows.tuple(FROZEN, 0, 0, HINT | XMAX_INVALID, None, 40)
+    low, high = BLCKSZ - 3 * 64, BLCKSZ - 64
+    header = bytes(rows.page[rows.off(1) : rows.off(1) + 24])
+    for number, off in ((1, low), (2, high), (3, low + (64 if between else 32))):
+        rows.page[off : off + 24] = header
+        rows.set(number, off, 1, 64)
+        rows.put(number, 16, "<H", number)
+    struct.pack_into("<5H", rows.page, 10, 0, 24 + 4 * rows.n, low, BLCKSZ, BLCKSZ | 4)
+    assert suspect_tuples(bytes(rows.page), NOTHING) == bytes([not between])
+
+
+@pytest.mark.parametrize(
+    ("natts", "hoff", "length", "xmax", "wrong"),
+    [
+        (NATTS, 24, 32, FROZEN, False),
+        (NATTS + 1, 24, 32, FROZEN, True),
+        (NATTS, 24, 32, NEXT, True),
+        (9, 32, 32, 0, False),
+        (9, 32, 31, 0, True),
+        (9, 24, 32, 0, True),
+    ],
+)
+def test_a_header_at_its_limit(natts: int, hoff: int, length: int, xmax: int, wrong: bool) -> None:
+    """One column more than its table has, an xmax, data that begin one byte behind the tuple's end or too early."""
+    rows = Rows(bytearray(BLCKSZ), 0)
+    rows.tuple(FROZEN, xmax, 0, FROZEN_BITS | HASNULL, None, 8)
+    rows.set(1, rows.off(1), 1, length)
+    rows.put(1, 18, "<H", natts)
+    rows.put(1, 22, "<B", hoff)
+    struct.pack_into("<5H", rows.page, 10, 0, 28, rows.upper, BLCKSZ, BLCKSZ | 4)
+    known = NOTHING if natts > 8 else KNOWN
+    assert suspect_tuples(bytes(rows.page), known) == bytes([wrong])
+    if xmax == FROZEN or natts > 8:
+        rows.put(1, 20, "<H", FROZEN_BITS | HASNULL | XMAX_INVALID)
+        assert suspect_tuples(bytes(rows.page), known) == bytes([wrong])
+
+
+@pytest.mark.parametrize("kind", ["an update", "a heap-only tuple", "a redirect"])
+def test_a_chain_that_is_wrong_alone_on_its_page(kind: str) -> None:
+    """Each alone makes the kernel follow chains."""
+    rows = Rows(bytearray(BLCKSZ), 7)
+    if kind == "an update":
+        rows.tuple(FROZEN, FROZEN + 1, HOT_UPDATED, HINT | XMAX_COMMITTED, (7, 2), 8)
+    elif kind == "a redirect":
+        rows.line(2, 2)
+    heap_only = HEAP_ONLY * (kind == "a heap-only tuple")
+    rows.tuple(FROZEN + 1, 0, heap_only, HINT | XMAX_INVALID | UPDATED, None, 8)
+    struct.pack_into("<5H", rows.page, 10, 0, 24 + 4 * rows.n, rows.upper, BLCKSZ, BLCKSZ | 4)
+    assert suspect_tuples(bytes(rows.page), KNOWN, first_block=7) == b"\1"
+    rows.put(rows.n, 18, "<H", NATTS | (HEAP_ONLY ^ heap_only))
+    assert suspect_tuples(bytes(rows.page), KNOWN, first_block=7) == b"\0"
+
+
+@pytest.mark.parametrize(("n", "wrong"), [(291, False), (292, True)])
+def test_more_line_pointers_with_storage_than_a_heap_page_has(n: int, wrong: bool) -> None:
+    """Dead ones of eight bytes."""
+    rows = Rows(bytearray(BLCKSZ), 0)
+    for i in range(n):
+        rows.line(BLCKSZ - 8 * (i + 1), 3, 8)
+    struct.pack_into("<5H", rows.page, 10, 0, 24 + 4 * n, BLCKSZ - 8 * n, BLCKSZ, BLCKSZ | 4)
+    assert is_refused(bytes(rows.page)) == wrong
+    assert suspect_tuples(bytes(rows.page), NOTHING) == bytes([wrong])

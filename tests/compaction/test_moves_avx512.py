@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: PostgreSQL
 """What avx512 does with its scans, against the proved one: which way it takes, with which numbers, and what it stores.
 
-The proved one is proofs/compaction/ScanAvx512Moves.v: a theorem says that it repairs the page. Of C the functions that
-choose are compiled a second time, and tell what they call in place of moving tuples (moved_avx512.c).
+The proved one is proofs/compaction/scan/avx512/ScanAvx512Moves.v: a theorem says that it repairs the page. Of C the
+functions that choose are compiled a second time, and tell what they call in place of moving tuples (moved_avx512.c).
 """
 
 from collections import Counter

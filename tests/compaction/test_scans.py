@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: PostgreSQL
 """The scan of scalar, number by number, and all that scalar does after it, against the proved loops.
 
-proofs/compaction/Scan.v has both, line pointer by line pointer, with C's arrays. Here C's scan (scanned.c) and C's
+proofs/compaction/scan/Scan.v has both, line pointer by line pointer, with C's arrays. Here C's scan (scanned.c) and C's
 operations (traced.c) are those of the extracted ones, on each page: what is refused, and what is stored, too.
 """
 

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: PostgreSQL
 """The scan of avx2, number by number and array by array, against the proved one.
 
-proofs/compaction/ScanAvx2.v has it register by register, each intrinsic by its meaning. A theorem says what it finds;
-here C's scan (scanned_avx2.c) finds the same, on pages that the kernel then leaves to scalar, too. The arrays are
-compared farther than the scan has filled them: what its last vectors store there is the same.
+proofs/compaction/scan/avx2/ScanAvx2.v has it register by register, each intrinsic by its meaning. A theorem says what
+it finds; here C's scan (scanned_avx2.c) finds the same, on pages that the kernel then leaves to scalar, too. The arrays
+are compared farther than the scan has filled them: what its last vectors store there is the same.
 """
 
 import pytest

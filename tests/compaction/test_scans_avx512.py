@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: PostgreSQL
 """The scans of avx512, number by number and array by array, against the proved ones.
 
-As test_scans_avx2.py. That of at most 16 line pointers is proofs/compaction/ScanAvx512Few.v, that of more
+As test_scans_avx2.py. That of at most 16 line pointers is proofs/compaction/scan/avx512/ScanAvx512Few.v, that of more
 ScanAvx512.v; C chooses between them (scanned_avx512.c).
 """
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: PostgreSQL
 """The scan of neon, number by number and array by array, against the proved one.
 
-As test_scans_avx2.py. The proved one is proofs/compaction/ScanNeon.v. `make test-cross` runs these tests where this
-CPU is another: qemu runs C's scan (scanned_neon.c).
+As test_scans_avx2.py. The proved one is proofs/compaction/scan/neon/ScanNeon.v. `make test-cross` runs these tests
+where this CPU is another: qemu runs C's scan (scanned_neon.c).
 """
 
 from functools import cache

@@ -129,7 +129,7 @@ def test_where_the_search_for_the_minimum_starts(following: int, xid: int, start
 def test_the_transaction_itself_comes_before_snapshots_that_are_as_old() -> None:
     of = "idle in transaction, database app"
     snapshot = Holder("backend", "7", 700, f"{of}, backend_xmin 700", "end it")
-    itself = Holder("backend", "9", 700, f"{of}, backend_xid 700", "end it")
+    itself = Holder("backend", "9", 700, f"{of}, backend_xid 700", "end it", is_origin=True)
     for origin in (prepared("old", 700, "app", "database app"), itself):
         assert judge(state(holders=[snapshot, origin])).holders == [origin, snapshot]
 

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: PostgreSQL
 """The simulated device, and what `pgquern simulate` says of it. What is claimed of the scheduler there, that judges."""
 
+import doctest
 import json
 from functools import partial
 from pathlib import Path
@@ -9,6 +10,7 @@ import pytest
 from click.testing import CliRunner
 
 from tools.common import results
+from tools.pgquern.registry import entries
 from tools.simulate import __main__ as simulate
 from tools.simulate import adapts, sweep
 from tools.simulate.__main__ import ALL_BACKLOGGED, SEED, outcome
@@ -117,5 +119,7 @@ def test_a_script_gets_all_targets(slow: float, tmp_path: Path, monkeypatch: pyt
     points = {(axis["title"], point["value"]): point for axis in found["sweep"] for point in axis["points"]}
     assert points["depth of the device", 6]["holds"] == holds
     words = CliRunner().invoke(simulate.main, [], catch_exceptions=False).stdout
+    example = entries(Path(__file__).parents[2])["simulate"].example.partition("simulate\n")[2]
+    assert doctest.OutputChecker().check_output(example.strip(), words.strip(), doctest.ELLIPSIS), words
     assert all(f"{item['reached']:,.2f}" in words for item in found["items"])
     assert all(f"{p['times_alone']:.2f}/{p['below_fifo']:.2f}" in words for p in points.values())

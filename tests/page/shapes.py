@@ -8,11 +8,10 @@ from typing import Protocol, TypeVar
 
 from hypothesis import strategies as st
 
-from ref.page import BLCKSZ, SIZE_OF_LINE_POINTER, SIZE_OF_PAGE_HEADER
+from ref.page import MAX_LINE_POINTERS
 from tests.page.faults import FAULTS_BY_CHANCE
 
 T = TypeVar("T")
-MAX_LINE_POINTERS = (BLCKSZ - SIZE_OF_PAGE_HEADER) // SIZE_OF_LINE_POINTER
 
 # The kinds of line pointers, and the weight of each in a few mixes. The first three have storage.
 CLASSES = ("tuple", "dead tuple", "redirect tuple", "dead", "redirect", "unused", "unused garbage", "zero-length")

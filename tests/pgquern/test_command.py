@@ -268,11 +268,10 @@ def test_the_verdict_comes_though_no_picture_can_be_written(
 
 @pytest.mark.parametrize("name", DRAWING)
 def test_two_files_of_one_name_have_two_pictures(name: str, inputs: Inputs, tmp_path: Path) -> None:
-    assert inputs.sound
     drawn = set[str]()
     for folder in (tmp_path / "a", tmp_path / "b"):
         folder.mkdir()
-        shutil.copy(inputs.sound[0], folder / "16384")
+        shutil.copy(inputs.damaged[0], folder / "16384")
         for file in (folder / "16384", folder / "again"):
             (folder / "again").unlink(missing_ok=True)
             (folder / "again").hardlink_to(folder / "16384")

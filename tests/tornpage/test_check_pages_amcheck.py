@@ -16,10 +16,11 @@ from random import Random
 import pytest
 from pgquern.tornpage import checksums
 
+from ref.page import line_pointers
 from tests.postgres.server import EMBEDDED, Server
 from tools.check_pages.relation import rows_of
 from tools.check_pages.tuples import faults
-from tools.common.heap_tuple import line_pointers, tuple_at
+from tools.common.heap_tuple import tuple_at
 from tools.common.relation_file import cluster_of
 
 pytestmark = pytest.mark.servers
@@ -73,7 +74,7 @@ def damaged(request: pytest.FixtureRequest) -> Iterator[Damaged]:
 
 def damage(page: bytearray, rng: Random) -> None:
     """One fault in a line pointer or in a tuple's header."""
-    lines = line_pointers(page)
+    lines = line_pointers(bytes(page))
     stored = [number for number, (_, flags, _) in enumerate(lines) if flags == 1]
     number = rng.choice(stored)
     off = lines[number][0]
@@ -96,7 +97,7 @@ def amcheck_gives_up(page: bytearray) -> bool:
     """It asks pg_multixact for the members of any xmax that may be a MultiXact, and stops with an error."""
     return any(
         tuple_at(page, off, length).unknown_updater
-        for off, flags, length in line_pointers(page)
+        for off, flags, length in line_pointers(bytes(page))
         if flags == 1 and off + 24 <= BLCKSZ
     )
 

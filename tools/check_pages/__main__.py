@@ -7,9 +7,9 @@ Files are read only. The exit status is 0 if every page is sound or new, 1 if on
 cannot be checked. The size of a page, and whether pages have checksums, is as pg_control of the file's cluster says,
 which is looked for in the folders above; without it the pages themselves say it. Of a table the line pointers, the
 rows' headers and the HOT chains are checked, too, as the compaction kernels and amcheck do; the catalogs' files say
-what the table is called, and which ids its rows may have. A picture goes to build/check-pages; of `pgquern
-check-pages`, to ~/.cache/pgquern. A running server may be writing a page while it is read: a wrong page is read again
-before it counts.
+what the table is called, and which ids its rows may have. A picture of what is wrong goes to build/check-pages; of
+`pgquern check-pages`, to ~/.cache/pgquern. A running server may be writing a page while it is read: a wrong page is
+read again before it counts.
 """
 
 import os
@@ -25,7 +25,7 @@ from tools.check_pages import folder
 from tools.check_pages.relation import CannotCheck, Relation, Verdict, read
 from tools.check_pages.report import WORDS, advised, counted, counts_of, end_of, faults, says_cluster, summary
 from tools.common import picture
-from tools.common.answer import json_option, print_json
+from tools.common.answer import json_option, plural, print_json
 from tools.common.relation_file import BLOCK_SIZES, fork
 
 LISTED = 20
@@ -54,7 +54,7 @@ def grid(relation: Relation, cells: int) -> tuple[list[Verdict], int]:
 def show(relation: Relation, console: Console) -> None:
     """The verdict, the picture in the terminal, and the list of what is wrong."""
     size, pages, first = relation.block_size, len(relation.verdicts), relation.first_block
-    console.print(f"{relation.path}: {pages:,} pages of {size} bytes: {counted(counts_of(relation.verdicts))}")
+    console.print(f"{relation.path}: {plural(pages, 'page')} of {size} bytes: {counted(counts_of(relation.verdicts))}")
     if relation.rows.table:
         console.print(f"this is {relation.rows.table}")
     blocks = f", blocks {first} to {first + pages - 1}" if pages else ""
@@ -93,7 +93,7 @@ def draw(relation: Relation, file: BinaryIO) -> None:
         axes.plot([], [], "s", color=COLOURS[verdict], label=WORDS[verdict])
     axes.legend(loc="upper center", bbox_to_anchor=(0.5, -0.12), ncols=3, frameon=False, fontsize=8)
     name = os.fsencode(relation.path.name).decode(errors="backslashreplace")
-    title = f"{name}: {len(relation.verdicts):,} pages, {len(relation.wrong()):,} wrong"
+    title = f"{name}: {plural(len(relation.verdicts), 'page')}, {len(relation.wrong()):,} wrong"
     axes.set_title(title, parse_math=False)
     figure.savefig(file, format="png", dpi=130, bbox_inches="tight")
     plt.close(figure)
@@ -117,7 +117,9 @@ def main(block_size: int | None, no_checksums: bool, as_json: bool, file: str) -
     relation = read(Path(file), block_size, checksums=not no_checksums)
     if not as_json:
         show(relation, console)
-    drawing = picture.of_file("check-pages", relation.path, ".png", lambda target: draw(relation, target))
+    drawing = None
+    if not relation.sound:
+        drawing = picture.of_file("check-pages", relation.path, ".png", lambda target: draw(relation, target))
     if as_json:
         print_json({**summary(relation), "picture": drawing})
     elif drawing:

@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 
-from ref.page import BLCKSZ, LP_NORMAL, Header
+from ref.page import BLCKSZ, LP_NORMAL, Header, line_pointers
 from ref.xid import XID
 from tools.common.heap_tuple import (
     XMAX_COMMITTED,
@@ -25,7 +25,6 @@ from tools.common.heap_tuple import (
     XMIN_COMMITTED,
     XMIN_INVALID,
     Tuple,
-    line_pointers,
     tuple_at,
 )
 from tools.common.relation_file import Cluster

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: PostgreSQL
 """All relation files below a folder of a cluster: several at a time, and one verdict."""
 
+import concurrent.futures  # what it lends is loaded when it is used
 import os
 import re
 from collections.abc import Iterator
-from concurrent.futures import ProcessPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -15,7 +15,7 @@ from rich.console import Console
 from tools.check_pages.relation import CannotCheck, Verdict, read
 from tools.check_pages.report import advised, counted, counts_of, summary
 from tools.common import progress
-from tools.common.answer import print_json
+from tools.common.answer import plural, print_json
 from tools.common.relation_file import os_words, start_of
 
 LISTED = 50
@@ -92,7 +92,7 @@ def checked(path: Path) -> Checked:
 
 
 def _all(paths: list[Path], console: Console) -> Iterator[Checked]:
-    with ProcessPoolExecutor(len(os.sched_getaffinity(0))) as pool, progress.bar(console) as bar:
+    with concurrent.futures.ProcessPoolExecutor(len(os.sched_getaffinity(0))) as pool, progress.bar(console) as bar:
         task = bar.add_task("files", total=len(paths))
         for one in pool.map(checked, paths):
             bar.advance(task)
@@ -125,7 +125,7 @@ def check(top: Path, paths: list[Path], unread: list[Checked], console: Console,
         else f"{len(results) - len(errors):,} files are sound"
     )
     verdict += f", {len(errors):,} could not be checked" if errors else ""
-    console.print(f"{top}: {verdict}; {pages:,} pages: {counted(counts)}")
+    console.print(f"{top}: {verdict}; {plural(pages, 'page')}: {counted(counts)}")
     for one in wrong[:LISTED]:
         assert one.wrong
         console.print(f"  {one.table or one.path.name}: {counted(one.counts)}")

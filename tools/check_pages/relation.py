@@ -15,11 +15,11 @@ from numpy.typing import NDArray
 from pgquern.compaction import TupleBounds, suspect_tuples
 from pgquern.tornpage import verdicts as check_all
 
-from ref.page import LP_NORMAL
+from ref.page import LP_NORMAL, line_pointers
 from tools.check_pages import index_pages
 from tools.check_pages.catalog import HEAP_AM, Xact, catalog_of
 from tools.check_pages.tuples import Bounds, faults
-from tools.common.heap_tuple import line_pointers, tuple_at
+from tools.common.heap_tuple import tuple_at
 from tools.common.options import option
 from tools.common.relation_file import (
     BLOCKS,
@@ -39,12 +39,13 @@ from tools.common.relation_file import (
 )
 from tools.look.refused import SIZE, index_kind, why_refused
 
-CHUNK = 64 * 1024 * 1024
+CHUNK = 2 * 1024 * 1024
+"""Bytes that are read at a time: so many stay in the CPU's cache while they are checked."""
 SEGMENT_BYTES = 1 << 30
 """Of a relation's segment file."""
 AGAIN = 3
 """How often a wrong page is read."""
-HEAD = 1 << 20
+HEAD = 1 << 18
 """Bytes by which a file's kind and size of pages are found."""
 TRIED, SEGMENTS = 3, 1024
 """Pages, and numbers of a segment, that are tried if all checksums are wrong."""
@@ -221,7 +222,7 @@ def read(path: Path, asked: int | None, *, checksums: bool = True) -> Relation:
         raise CannotCheck(f"{path}: after block {first + done}: {os_words(path, error)}") from error
 
 
-def verdicts_of(pages: bytes, first: int, relation: Relation) -> NDArray[np.uint8]:
+def verdicts_of(pages: bytes | memoryview, first: int, relation: Relation) -> NDArray[np.uint8]:
     """Of pages from block `first` on. Without checksums a page that has only a wrong one is judged by the rest."""
     size = relation.block_size
     found = np.frombuffer(bytearray(check_all(pages, block_size=size, first_block=first).translate(OURS)), np.uint8)
@@ -239,7 +240,7 @@ def verdicts_of(pages: bytes, first: int, relation: Relation) -> NDArray[np.uint
     looked = (found == Verdict.SOUND) & doubted
     looked |= (found == Verdict.CHECKSUM) & (not relation.checksums)
     for i in np.flatnonzero(looked).tolist():
-        page = pages[i * size : (i + 1) * size]
+        page = bytes(pages[i * size : (i + 1) * size])
         header, *others = said_of(page, first + i, relation)
         found[i] = Verdict.HEADER if header else Verdict.ROWS if others else Verdict.SOUND
     return found

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from itertools import pairwise
 
-from ref.page import BLCKSZ, LP_DEAD, LP_NORMAL, LP_REDIRECT, LP_UNUSED, LinePointer, maxalign
+from ref.page import BLCKSZ, LP_DEAD, LP_NORMAL, LP_REDIRECT, LP_UNUSED, LinePointer, line_pointers, maxalign
 from ref.xid import XID
 from tools.check_pages.catalog import ABORTED, COMMITTED
 from tools.common.heap_tuple import (
@@ -27,7 +27,6 @@ from tools.common.heap_tuple import (
     XMIN_COMMITTED,
     XMIN_INVALID,
     Tuple,
-    line_pointers,
     tuple_at,
 )
 from tools.common.relation_file import Ids

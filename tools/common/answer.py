@@ -25,3 +25,8 @@ def print_json(answer: object) -> None:
 def safe(text: str) -> str:
     """Names may hold what would start a new line or command the terminal."""
     return "".join(c if c.isprintable() else ascii(c)[1:-1] for c in text)
+
+
+def plural(number: int, what: str) -> str:
+    """`1 page`, `1,000 pages`."""
+    return f"{number:,} {what}{'s' * (number != 1)}"

@@ -7,8 +7,6 @@ Upstream: src/include/access/htup_details.h, 13 to 18.
 import struct
 from dataclasses import dataclass
 
-from ref.page import BLCKSZ, LinePointer
-
 HEADER = 23
 HASNULL = 0x0001
 XMAX_KEYSHR_LOCK, XMAX_EXCL_LOCK, XMAX_LOCK_ONLY = 0x0010, 0x0040, 0x0080
@@ -71,9 +69,3 @@ def tuple_at(page: bytes | bytearray, off: int, length: int) -> Tuple:
     """HeapTupleHeaderData, little-endian. off: at most BLCKSZ - HEADER."""
     xmin, xmax, _, high, low, offset, infomask2, infomask, hoff = struct.unpack_from("<IIIHHHHHB", page, off)
     return Tuple(length, xmin, xmax, high << 16 | low, offset, infomask2, infomask, hoff)
-
-
-def line_pointers(page: bytes | bytearray) -> list[LinePointer]:
-    """All, as far as pd_lower says that there are some, whatever it says."""
-    n = (min(int.from_bytes(page[12:14], "little"), BLCKSZ) - 24) // 4
-    return [LinePointer.from_word(word) for word in struct.unpack_from(f"<{max(n, 0)}I", page, 24)]

@@ -10,8 +10,11 @@ import time
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cache
+from io import FileIO
+from mmap import mmap
 from pathlib import Path
-from typing import BinaryIO, NamedTuple
+from typing import NamedTuple
 
 from tools.common.crc32c import crc32c
 
@@ -109,12 +112,14 @@ def start_of(path: Path, size: int) -> bytes | None:
         return None
 
 
-def chunks(file: BinaryIO, size: int, page: int) -> Iterator[tuple[int, bytes]]:
+def chunks(file: FileIO, size: int, page: int) -> Iterator[tuple[int, memoryview]]:
     """The file, so many bytes at a time, and where each lies; holes of whole pages, which are all zero, are left out.
 
-    The last has fewer bytes, or none, and ends where the file does. What a server appends after that is left out.
+    The last has fewer bytes, or none, and ends where the file does. What a server appends after that is left out. All
+    lie in the same memory, one after the other. It begins where a page of memory does: 16 bytes further on a Zen 3
+    copies at a quarter of its speed.
     """
-    at, more = 0, True
+    at, more, room = 0, True, memoryview(mmap(-1, size))
     while more:
         try:
             data = os.lseek(file.fileno(), at, os.SEEK_DATA)
@@ -123,9 +128,9 @@ def chunks(file: BinaryIO, size: int, page: int) -> Iterator[tuple[int, bytes]]:
             data = os.fstat(file.fileno()).st_size if error.errno == errno.ENXIO else at
         at = max(at, data // page * page)
         file.seek(at)
-        content = file.read(size)
-        yield at, content
-        at, more = at + len(content), len(content) == size
+        got = file.readinto(room)
+        yield at, room[:got]
+        at, more = at + got, got == size
 
 
 def cluster_of(path: Path) -> Cluster | None:
@@ -166,6 +171,7 @@ def _ids(control: bytes) -> Ids:
     return Ids(*ids, next_xid >> 32, next_offset, oldest_active, at, system, redo)
 
 
+@cache
 def control_fault(control: bytes) -> str:
     """Why nothing can be taken from a pg_control; empty if it is sound."""
     alone = "; a copy of the file outside of that folder is judged by what its pages say"

@@ -121,7 +121,7 @@ def _holders(connection: Connection) -> list[Holder]:
         says = f"{row['state']}, database {row['datname']}, {row['usename']} {row['application_name']}".rstrip()
         do = f"end its transaction in its client, or SELECT pg_terminate_backend({row['pid']})"
         says = f"{says}, transaction since {row['since']}, {column} {xid}"
-        found.append(Holder("backend", str(row["pid"]), xid, says, do))
+        found.append(Holder("backend", str(row["pid"]), xid, says, do, is_origin=column == "backend_xid"))
     for row in _all(connection, STANDBYS):
         says = f"from {row['client']}, {row['state']}, by hot_standby_feedback, backend_xmin {row['xmin']}"
         found.append(Holder("standby", row["application_name"], row["xmin"], says, AT_STANDBY))

@@ -71,11 +71,8 @@ class Holder:
     xid: int
     says: str
     do: str
-
-    @property
-    def is_origin(self) -> bool:
-        """It has the XID itself, and no snapshot that is as old as another's."""
-        return self.kind == PREPARED or f"backend_xid {self.xid}" in self.says
+    is_origin: bool = False
+    """It has the XID itself, and no snapshot that is as old as another's."""
 
 
 @dataclass(frozen=True)
@@ -131,7 +128,7 @@ def literal(text: str) -> str:
 def prepared(gid: str, xid: int, database: str, says: str) -> Holder:
     """A prepared transaction."""
     do = f"ROLLBACK PREPARED {literal(gid)} (or COMMIT PREPARED), in database {database}"
-    return Holder(PREPARED, gid, xid, f"{says}, XID {xid}", do)
+    return Holder(PREPARED, gid, xid, f"{says}, XID {xid}", do, is_origin=True)
 
 
 def slot(

@@ -26,7 +26,7 @@ from rich.console import Console
 from ref import page as heap
 from ref.compaction import VERSIONS, Version
 from tools.common import picture, progress
-from tools.common.answer import json_option, print_json
+from tools.common.answer import json_option, plural, print_json
 from tools.common.options import option
 from tools.common.relation_file import (
     Cluster,
@@ -374,9 +374,10 @@ def each_page(looked: Looked) -> Iterator[dict[str, int]]:
 def lines(looked: Looked) -> Iterator[str]:
     """The summary in words."""
     sums, refused, paths = summary(looked), looked.refused, looked.files.paths
+    more = f" and {plural(len(paths) - 1, 'segment')} more" if len(paths) > 1 else ""
     yield (
         (
-            f"{looked.path}{f' and {len(paths) - 1} segments more' if len(paths) > 1 else ''}: {sums['pages']:,} pages"
+            f"{looked.path}{more}: {plural(sums['pages'], 'page')}"
             f" (blocks {looked.first_block} to {looked.first_block + sums['pages'] - 1}), {sums['new']:,} new,"
             f" {looked.refusals:,} refused; as PostgreSQL"
             f" {looked.major} compacts them ({looked.major_is_from}), by the kernel {sums['kernel']}"
@@ -386,7 +387,8 @@ def lines(looked: Looked) -> Iterator[str]:
     )
     yield (
         f"free between pd_lower and pd_upper: {sums['free_before']:,} bytes before, {sums['free_after']:,} after:"
-        f" {sums['gain']:,} gained on {sums['pages_that_gain']:,} pages; {sums['lines_cut']:,} line pointers cut off"
+        f" {sums['gain']:,} gained on {plural(sums['pages_that_gain'], 'page')};"
+        f" {plural(sums['lines_cut'], 'line pointer')} cut off"
     )
     yield (
         f"{sums['tuples']:,} tuples; line pointers: {sums['unused']:,} unused, {sums['redirect']:,} redirect,"

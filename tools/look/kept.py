@@ -13,6 +13,7 @@ from typing import Any
 
 from ref import page as heap
 from tools.check_pages.catalog import catalog_of
+from tools.common.answer import plural
 from tools.common.relation_file import Cluster
 from tools.look.rows import Rows, column
 
@@ -74,7 +75,8 @@ class Kept:
         if self.fillfactor < 100:
             yield (
                 f"fillfactor {self.fillfactor} ({self.says}): of {self.free:,} bytes that are free once dead tuples are"
-                f" pruned, {self.reserved:,} are left to updates; on {self.pages_for_updates:,} pages all of them"
+                f" pruned, {self.reserved:,} are left to updates; on {plural(self.pages_for_updates, 'page')} all of"
+                " them"
             )
         if self.redirect:
             yield (

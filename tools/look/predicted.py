@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from pgquern.compaction import dispatched, variants
 
 from tools.common import environment
+from tools.common.answer import plural
 from tools.look.rows import Rows, column
 
 FIGURES = Path(__file__).parents[2] / "bench/figures"
@@ -91,8 +92,8 @@ class Pruning:
         times = " and ".join(f"{said(ns)} by {name}" for name, ns in found["nanoseconds"].items())
         cpu = f"{found['cpu']}, {'this CPU' if found['is_this_cpu'] else 'ANOTHER CPU than this one'}"
         yield (
-            f"predicted, not measured: of a VACUUM that prunes {found['pages']:,} pages with tuples dead by hint bits,"
-            f" compaction alone takes {times}, by the nearest cells of what was recorded on {cpu}"
+            f"predicted, not measured: of a VACUUM that prunes {plural(found['pages'], 'page')} with tuples dead by"
+            f" hint bits, compaction alone takes {times}, by the nearest cells of what was recorded on {cpu}"
         )
 
 

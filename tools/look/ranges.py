@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from ref import page as heap
 from tools.common import picture
-from tools.common.answer import safe
+from tools.common.answer import plural, safe
 from tools.look.rows import COLUMNS, Rows, column, gain
 
 RANGES, BARS, WIDTH = 256, 16, 60
@@ -87,6 +87,6 @@ class Ranges:
         axes.set_ylabel("% of the bytes")
         axes.legend(loc="upper center", bbox_to_anchor=(0.5, -0.16), ncols=2, frameon=False, fontsize=8)
         title = safe(os.fsencode(name).decode(errors="backslashreplace"))
-        axes.set_title(f"{title}: {pages:,} pages", parse_math=False)
+        axes.set_title(f"{title}: {plural(pages, 'page')}", parse_math=False)
         figure.savefig(file, format="png", dpi=130, bbox_inches="tight")
         plt.close(figure)

@@ -5,36 +5,17 @@
     specification, and the header. *)
 From Coq Require Import ZArith List Bool Lia.
 From Pgquern.compaction Require Import Page Memory Algorithms Spec Moves Decode Copies Windows Pointers Repair Choice Chosen Scan ScanFacts Scanned ScannedPage.
-From Pgquern.compaction Require Import ScanNeonPage.
-From Pgquern.compaction Require ScanAvx2Kernel ScanAvx512Page ScanNeon ScanNeonMoves.
+From Pgquern.compaction Require Import ScanNeonPage ByArraysFacts.
+From Pgquern.compaction Require ByArrays ScanAvx2Kernel ScanNeon ScanNeonMoves.
 Import ListNotations.
 Local Open Scope Z_scope.
-
-(** ** Where tuples end and must end, by number *)
-Lemma ends_listed its : forall top, map (fun p => (snd p + len (fst p), stop (fst p))) (place its top) =
-  map (fun i => (new_end its top i, old_end its top i)) (seq 0 (length its)).
-Proof.
-  induction its as [|it r IH]; intros top; [reflexivity|]. cbn [place map length seq fst snd new_end old_end]. f_equal; [f_equal; lia|].
-  rewrite IH, <- (seq_shift (length r) 0), map_map. reflexivity.
-Qed.
-
-Lemma new_end_app done rest : forall top k, new_end (done ++ rest) top (length done + k) = new_end rest (top - total done) k.
-Proof.
-  induction done as [|it r IH]; intros top k; cbn [app length total Nat.add new_end]; [now rewrite Z.sub_0_r|]. rewrite IH. f_equal. lia.
-Qed.
-Lemma old_end_app done rest : forall top k, old_end (done ++ rest) top (length done + k) = old_end rest (top - total done) k.
-Proof.
-  induction done as [|it r IH]; intros top k; cbn [app length total Nat.add old_end]; [now rewrite Z.sub_0_r|]. rewrite IH. f_equal. lia.
-Qed.
-Lemma new_end_first its top : new_end its top 0 = top.
-Proof. now destruct its. Qed.
 
 Lemma u32_is x : 0 <= x < 4294967296 -> ScanNeonMoves.u32 x = x.
 Proof. apply Z.mod_small. Qed.
 
 Lemma by_windows_of s : ScanNeonMoves.gather_by_windows s = ScanNeonMoves.gather s (window (ScanNeon.longest_length s)).
 Proof.
-  unfold ScanNeonMoves.gather_by_windows, window. change ScanNeonMoves.PAIR with 32.
+  unfold ScanNeonMoves.gather_by_windows, window. change PAIR with 32.
   replace (ScanNeon.longest_length s + 32 - 1) with (ScanNeon.longest_length s + 31) by lia. reflexivity.
 Qed.
 
@@ -116,15 +97,7 @@ Section Moves.
         * apply IH; try assumption; lia.
   Qed.
 
-  (** [gather] and [gather_each] *)
-  Lemma gathered window its : forall k upper, array k its upper ->
-    Algorithms.windows (Some window) its upper =
-    map (fun t => Save (end_of t - window) (old_end_of t - window) window) (seq k (length its)).
-  Proof.
-    induction its as [|it r IH]; intros k upper A; [reflexivity|]. apply array_cons in A as (A1 & A2 & A3).
-    cbn [Algorithms.windows width length seq map]. rewrite A1, A2, (IH _ _ A3). reflexivity.
-  Qed.
-
+  (** [gather_each] *)
   Lemma gathered_each its : forall k upper, array k its upper ->
     map (fun i => (ScanNeon.tuple_off s i, ScanNeon.tuple_len s i)) (seq k (length its)) = map (fun it => (off it, len it)) its ->
     Algorithms.windows None its upper =
@@ -134,66 +107,6 @@ Section Moves.
     cbn [length seq map] in T. injection T as T1 T2 T3. cbn [Algorithms.windows width length seq map]. rewrite A1, T1, T2, (IH _ _ A3 T3).
     unfold stop. do 2 f_equal. lia.
   Qed.
-
-  (** [slide]: the array goes on behind the last tuple. *)
-  Section Slide.
-    Variables (its : list item) (upper : Z).
-    Let first := ScanNeonMoves.first s.
-    Hypothesis array_on : forall i, (i < length its + 16)%nat ->
-      end_of (first + i) = new_end its upper i /\ old_end_of (first + i) = old_end its upper i.
-    Hypothesis count : ScanNeon.nitems s = (first + length its)%nat.
-
-    Lemma pairs_loaded i : (i + 4 <= length its + 16)%nat ->
-      flat_map in_halves (reads PAIR its upper i PAIRS_AHEAD) = ScanNeonMoves.load_pairs s (first + i).
-    Proof.
-      intros I. unfold reads, ScanNeonMoves.load_pairs. change ScanNeonMoves.AHEAD with 4%nat. change PAIRS_AHEAD with 4%nat.
-      cbn [seq map flat_map app]. unfold ScanNeonMoves.load_pair, ScanNeonMoves.place_of. fold first. cbn [in_halves app].
-      rewrite <- !Nat.add_succ_r.
-      repeat match goal with |- context [old_end_of (first + ?j)] => rewrite (proj2 (array_on j ltac:(lia))) end.
-      repeat match goal with |- context [(first + ?j - first)%nat] => replace (first + j - first)%nat with j by lia end.
-      change ScanNeonMoves.PAIR with 32. change PAIR with 32. change ScanNeon.VECTOR with 16. change (32 / 2) with 16. change (32 - 16) with 16.
-      repeat match goal with |- context [?a - 32 + 16] => replace (a - 32 + 16) with (a - 16) by lia end. reflexivity.
-    Qed.
-
-    Lemma pairs_stored i : (i + 4 <= length its + 16)%nat ->
-      flat_map in_halves (writes PAIR its upper i PAIRS_AHEAD) = ScanNeonMoves.store_pairs s (first + i).
-    Proof.
-      intros I. unfold writes, ScanNeonMoves.store_pairs. change ScanNeonMoves.AHEAD with 4%nat. change PAIRS_AHEAD with 4%nat.
-      cbn [seq map flat_map app]. unfold ScanNeonMoves.store_pair, ScanNeonMoves.place_of. fold first. cbn [in_halves app].
-      rewrite <- !Nat.add_succ_r.
-      repeat match goal with |- context [end_of (first + ?j)] => rewrite (proj1 (array_on j ltac:(lia))) end.
-      repeat match goal with |- context [(first + ?j - first)%nat] => replace (first + j - first)%nat with j by lia end.
-      change ScanNeonMoves.PAIR with 32. change PAIR with 32. change ScanNeon.VECTOR with 16. change (32 / 2) with 16. change (32 - 16) with 16.
-      repeat match goal with |- context [?a - 32 + 16] => replace (a - 32 + 16) with (a - 16) by lia end. reflexivity.
-    Qed.
-
-    Lemma batch_halves b : (4 * b <= length its)%nat ->
-      flat_map in_halves (slide_batch PAIRS_AHEAD PAIR its upper b) =
-      ScanNeonMoves.load_pairs s (first + 4 * b + 4) ++ ScanNeonMoves.store_pairs s (first + 4 * b).
-    Proof.
-      intros B. unfold slide_batch. rewrite flat_map_app. change (PAIRS_AHEAD * S b)%nat with (4 * S b)%nat. change (PAIRS_AHEAD * b)%nat with (4 * b)%nat.
-      rewrite pairs_loaded, pairs_stored by lia. do 2 f_equal. lia.
-    Qed.
-
-    Lemma batches fuel : forall b, (4 * b <= length its)%nat -> (length its < 4 * b + 4 * fuel)%nat ->
-      ScanNeonMoves.slide_from fuel s (first + 4 * b) =
-      flat_map in_halves (flat_map (slide_batch PAIRS_AHEAD PAIR its upper) (seq b (S (length its / 4) - b))).
-    Proof.
-      induction fuel as [|fuel IH]; intros b B F; [lia|]. cbn [ScanNeonMoves.slide_from]. change ScanNeonMoves.AHEAD with 4%nat. rewrite count.
-      assert (D : (b <= length its / 4)%nat) by (apply Nat.div_le_lower_bound; lia).
-      replace (S (length its / 4) - b)%nat with (S (length its / 4 - b)) by lia. cbn [seq flat_map]. rewrite flat_map_app, batch_halves by exact B.
-      rewrite <- app_assoc. do 2 f_equal. destruct (Nat.ltb_spec (first + length its) (first + 4 * b + 4)) as [L|L].
-      - assert (E : (length its / 4)%nat = b) by (symmetry; apply (Nat.div_unique _ 4 b (length its - 4 * b)); lia).
-        rewrite E, Nat.sub_diag. reflexivity.
-      - replace (first + 4 * b + 4)%nat with (first + 4 * S b)%nat by lia. rewrite IH by lia. reflexivity.
-    Qed.
-
-    Lemma slid : flat_map in_halves (slide_all PAIRS_AHEAD PAIR its upper) = ScanNeonMoves.slide s.
-    Proof.
-      unfold slide_all, ScanNeonMoves.slide. fold first. rewrite flat_map_app, pairs_loaded by lia. rewrite Nat.add_0_r. f_equal.
-      pose proof (batches (S (ScanNeon.nitems s)) 0 ltac:(lia) ltac:(lia)) as B. rewrite Nat.mul_0_r, Nat.add_0_r, Nat.sub_0_r in B. symmetry. exact B.
-    Qed.
-  End Slide.
 End Moves.
 
 Section Told.
@@ -205,16 +118,9 @@ Section Told.
   #[local] Lemma header : header_ok m.
   Proof. apply valid. Qed.
 
-  Lemma slots_are : ScanNeonMoves.slots_found m s = slots_of m /\ ScanNeonMoves.find_slots m s = in_slots (longest (items m)) m.
-  Proof.
-    pose proof (t_tuples _ _ told) as T. apply (f_equal (map (fun p => pd_special m - fst p))) in T. rewrite !map_map in T. cbn [fst] in T.
-    assert (B : ScanNeonMoves.below_special m s = map (fun it => pd_special m - off it) (items m)).
-    { unfold ScanNeonMoves.below_special. now rewrite (t_count _ _ told). }
-    assert (F : ScanNeonMoves.slots_found m s = slots_of m).
-    { unfold ScanNeonMoves.slots_found, slots_of. now rewrite B, map_map, (t_longest _ _ told). }
-    split; [exact F|]. unfold ScanNeonMoves.find_slots, in_slots. rewrite F, B, ScanAvx2Kernel.forallb_mapped.
-    now rewrite (t_longest _ _ told), (t_total _ _ told), (t_count _ _ told).
-  Qed.
+  Lemma slots_are : ByArrays.slots_found m (ScanNeon.tuple_off s) (length (items m)) (longest (items m)) = slots_of m /\
+    ByArrays.find_slots m (ScanNeon.tuple_off s) (length (items m)) (longest (items m)) (total (items m)) = in_slots (longest (items m)) m.
+  Proof. apply slots_found_are. pose proof (t_tuples _ _ told) as T. apply (f_equal (map fst)) in T. rewrite !map_map in T. exact T. Qed.
 
   (** What C copies is what the way copies that is proved to suit the page; before runs C copies nothing once. *)
   Lemma moves_are : Choice.ngaps m <> 0 ->
@@ -245,8 +151,10 @@ Section Told.
       pose proof (items_nonneg m page_m header) as Nn. rewrite Its in Nn. apply Forall_app in Nn as [_ Nn]. fold rest in Nn.
       rewrite !Forall_forall in *. split; intros x X; specialize (Ok x X); destruct Ok as (O1 & _ & O3); [split; [lia|exact (Nn x X)]|lia]. }
     destruct Sound as [Sound Stops].
-    assert (Moved : ScanNeonMoves.moved s = seq (ScanNeonMoves.first s) (length rest)).
-    { unfold ScanNeonMoves.moved. rewrite Cnt. f_equal. lia. }
+    assert (Ke : known (ScanNeonMoves.end_of s) (ScanNeonMoves.old_end_of s) (ScanNeonMoves.first s) rest upper 16).
+    { intros i. split; intros J; apply On; lia. }
+    assert (Moved : ByArrays.moved (ScanNeonMoves.first s) (ScanNeon.nitems s) = seq (ScanNeonMoves.first s) (length rest)).
+    { unfold ByArrays.moved. rewrite Cnt. f_equal. lia. }
     assert (Back : ScanNeonMoves.u32 (ScanNeonMoves.end_of s (ScanNeonMoves.first s) - ScanNeon.upper_to_be s) = total rest).
     { destruct (On 0%nat ltac:(lia)) as [E _]. rewrite Nat.add_0_r, new_end_first in E. rewrite E, (t_upper _ _ told), <- Up.
       pose proof (total_nonneg rest) as Tn. assert (Nn : nonneg rest) by (eapply Forall_impl; [|exact Sound]; cbn; tauto).
@@ -254,8 +162,8 @@ Section Told.
     assert (Scratch : forall l, ScanNeonMoves.move_by_scratch s l = l ++ [Restore (upper - total rest) (upper - total rest) (total rest)]).
     { intros l. unfold ScanNeonMoves.move_by_scratch. rewrite Back, (t_upper _ _ told), Up. reflexivity. }
     unfold ScanNeonMoves.move_tuples, neon_way in *. cbv zeta in *. destruct slots_are as [Sf Fs].
-    rewrite Sf, Fs, (t_longest _ _ told), (t_falls _ _ told), (t_count _ _ told). fold (Choice.nitems m).
-    change ScanNeonMoves.SMALL with SMALL. change ScanNeonMoves.PAIR with PAIR. change ScanNeonMoves.WIDEST with WIDEST. change ScanNeon.UNIT with 8.
+    rewrite (t_longest _ _ told), (t_total _ _ told), (t_falls _ _ told), (t_count _ _ told), Sf, Fs. fold (Choice.nitems m).
+    change ScanNeonMoves.SMALL with SMALL. change ScanNeonMoves.WIDEST with WIDEST. change ScanNeon.UNIT with 8.
     set (small := (longest (items m) <=? SMALL) && (SMALL <=? pd_upper m + 8)) in *.
     assert (G : forall bound, negb (unsorted Neon m) && (negb small || (ScanNeon.ngaps s <=? bound)) =
       negb (unsorted Neon m) && (negb small || (Choice.ngaps m <=? bound))).
@@ -276,17 +184,19 @@ Section Told.
       symmetry. apply runs_by_gaps; try assumption; unfold stop in *; try lia.
       rewrite Cnt, Fi. unfold rest. cbn [length]. lia.
     - left. destruct ((longest (items m) <=? PAIR) && negb (unsorted Neon m)) eqn:B2.
-      + cbn [body suits] in *. unfold slide_pairs. rewrite St, Suits. symmetry. now apply slid.
+      + cbn [body suits] in *. unfold slide_pairs. rewrite St, Suits. unfold ScanNeonMoves.slide. rewrite Cnt. f_equal.
+        apply (slide_walks _ _ _ rest upper 16 Ke); unfold PAIRS_AHEAD; lia.
       + destruct (small || ((longest (items m) <=? WIDEST) && (WIDEST <=? pd_upper m + 8))) eqn:B3.
         * cbn [body suits] in *. unfold Algorithms.gather. rewrite St. pose proof (window_positive (longest (items m))) as Wp.
           apply orb_true_iff in Suits as [Suits|Suits]; [apply Z.eqb_eq in Suits; lia|]. rewrite Suits, Scratch. unfold by_windows. f_equal.
-          rewrite by_windows_of, (t_longest _ _ told). unfold ScanNeonMoves.gather. rewrite Moved. symmetry. exact (gathered s _ _ _ _ A).
+          rewrite by_windows_of, (t_longest _ _ told). unfold ScanNeonMoves.gather, ByArrays.gather. rewrite Moved.
+          apply (gather_walks _ _ _ rest _ upper). intros i. destruct (Ke i) as [E O]. split; intros J; [apply E|apply O]; lia.
         * destruct (in_slots (longest (items m)) m) eqn:B4.
           -- cbn [body]. unfold by_slots. rewrite St, (in_slots_longest m), B4. reflexivity.
           -- cbn [body]. unfold Algorithms.gather. rewrite St, Scratch. unfold windows_fit, by_windows. f_equal.
              unfold ScanNeonMoves.gather_each. rewrite Moved. symmetry. apply gathered_each; [exact A|].
              pose proof (t_tuples _ _ told) as T. rewrite Its, app_length, map_app, seq_app, map_app in T.
-             apply ScanAvx512Page.same_parts in T as [_ T]; [|now rewrite !map_length, seq_length]. rewrite Fi, Gd. exact T.
+             apply same_parts in T as [_ T]; [|now rewrite !map_length, seq_length]. rewrite Fi, Gd. exact T.
   Qed.
 
   Lemma words_stored : ScanNeonMoves.put_line_pointers m s = store_words (ScanAvx2Kernel.all_words m).

@@ -6,13 +6,11 @@
     slot to slot (slots.h). *)
 From Coq Require Import ZArith List Bool.
 From Pgquern.compaction Require Import Page Memory Algorithms.
-From Pgquern.compaction Require Scan.
+From Pgquern.compaction Require Scan ByArrays.
 From Pgquern.compaction Require Import ScanNeon.
 Import ListNotations.
 Local Open Scope Z_scope.
 
-Definition PAIR : Z := 2 * VECTOR.
-Definition AHEAD : nat := Z.to_nat (PAIR / UNIT).
 Definition SMALL : Z := 64.
 Definition WIDEST : Z := 256.
 
@@ -41,50 +39,24 @@ Fixpoint move_each_run (s : scan) (run : nat) (gaps : list nat) : list op :=
 Definition gaps_of (s : scan) : list nat := filter (fun i => Z.odd (found_gaps s i)) (seq 0 (8 * ((nitems s + 7) / 8))).
 Definition move_runs (s : scan) : list op := move_each_run s (first s) (gaps_of s).
 
-(** C has two batches of pairs, which take turns.  Here each pair that is read has a place of its own, up to 32 of them. *)
-Definition place_of (s : scan) (t : nat) : Z := register PAIR (t - first s).
-
-Definition load_pair (s : scan) (t : nat) : list op :=
-  [Save (place_of s t) (old_end_of s t - PAIR) VECTOR; Save (place_of s t + VECTOR) (old_end_of s t - VECTOR) VECTOR].
-Definition store_pair (s : scan) (t : nat) : list op :=
-  [Restore (end_of s t - PAIR) (place_of s t) VECTOR; Restore (end_of s t - VECTOR) (place_of s t + VECTOR) VECTOR].
-Definition load_pairs (s : scan) (t : nat) : list op := flat_map (load_pair s) (seq t AHEAD).
-Definition store_pairs (s : scan) (t : nat) : list op := flat_map (store_pair s) (seq t AHEAD).
-
-(** The loop of [slide]; C has two rounds of it in one. *)
-Fixpoint slide_from (fuel : nat) (s : scan) (t : nat) : list op :=
-  match fuel with
-  | O => []
-  | S fuel =>
-      load_pairs s (t + AHEAD) ++ store_pairs s t ++
-      (if (nitems s <? t + AHEAD)%nat then [] else slide_from fuel s (t + AHEAD))
-  end.
-Definition slide (s : scan) : list op := load_pairs s (first s) ++ slide_from (S (nitems s)) s (first s).
+(** A window is a pair of registers.  C has two batches of them, which take turns.  Here each pair that is read has a place of its own, up
+    to 32 of them; and C has two rounds of the loop in one. *)
+Definition slide (s : scan) : list op :=
+  flat_map in_halves (ByArrays.slide (end_of s) (old_end_of s) (first s) (nitems s) PAIRS_AHEAD PAIR).
 
 (** ** By scratch *)
 
-(** The tuples from [first] on. *)
-Definition moved (s : scan) : list nat := seq (first s) (nitems s - first s).
-
-Definition gather (s : scan) (window : Z) : list op :=
-  map (fun t => Save (end_of s t - window) (old_end_of s t - window) window) (moved s).
+Definition gather (s : scan) (window : Z) : list op := ByArrays.gather (end_of s) (old_end_of s) (first s) (nitems s) window.
 
 Definition gather_by_windows (s : scan) : list op :=
   gather s (match (longest_length s + PAIR - 1) / PAIR with 1 => 32 | 2 => 64 | 3 => 96 | 4 => 128 | 5 | 6 => 192 | _ => WIDEST end).
 
 Definition gather_each (s : scan) : list op :=
-  map (fun i => Save (end_of s i - tuple_len s i) (tuple_off s i) (tuple_len s i)) (moved s).
+  map (fun i => Save (end_of s i - tuple_len s i) (tuple_off s i) (tuple_len s i))
+    (ByArrays.moved (first s) (nitems s)).
 
 Definition move_by_scratch (s : scan) (gathered : list op) : list op :=
   gathered ++ [Restore (upper_to_be s) (upper_to_be s) (u32 (end_of s (first s) - upper_to_be s))].
-
-(** ** Long tuples of one length: [find_slots], and in which slot each tuple lies *)
-Definition below_special (m : mem) (s : scan) : list Z := map (fun i => pd_special m - tuple_off s i) (seq 0 (nitems s)).
-Definition slots_found (m : mem) (s : scan) : list nat :=
-  map (fun below => Z.to_nat (slot_below (longest_length s) below)) (below_special m s).
-Definition find_slots (m : mem) (s : scan) : bool :=
-  (SHORTEST_IN_SLOTS <=? longest_length s) && (total_length s =? Z.of_nat (nitems s) * longest_length s) &&
-  forallb (is_slot (longest_length s)) (below_special m s) && distinct (slots_found m s).
 
 (** ** All together *)
 Definition move_tuples (m : mem) (s : scan) : list op :=
@@ -95,7 +67,8 @@ Definition move_tuples (m : mem) (s : scan) : list op :=
   if negb falls && (negb small || (ngaps s <=? Z.of_nat (nitems s) / 16)) then move_runs s
   else if pairs && negb falls then slide s
   else if small || ((longest <=? WIDEST) && (WIDEST <=? pd_upper m + UNIT)) then move_by_scratch s (gather_by_windows s)
-  else if find_slots m s then permute_slots (pd_special m) longest (slots_found m s)
+  else if ByArrays.find_slots m (tuple_off s) (nitems s) longest (total_length s)
+  then permute_slots (pd_special m) longest (ByArrays.slots_found m (tuple_off s) (nitems s) longest)
   else move_by_scratch s (gather_each s).
 
 (** All line pointers: C's memcpy of four bytes each. *)

@@ -1,0 +1,267 @@
+(* SPDX-License-Identifier: PostgreSQL *)
+(** * From the scan of avx2.c to the page
+
+    What pgq_compaction_avx2 makes of its scan is the way that is proved, the line pointers of the specification, and the header. *)
+From Coq Require Import ZArith List Bool Lia.
+From Pgquern.compaction Require Import Page Memory Algorithms Spec Moves Decode Copies Pointers Repair Choice Chosen Scan ScanFacts Scanned ScannedPage.
+From Pgquern.compaction Require Import ScanAvx2Loop ScanAvx2Page ByArraysFacts.
+From Pgquern.compaction Require ByArrays ScanAvx2 ScanAvx2Moves.
+Import ListNotations.
+Local Open Scope Z_scope.
+
+(** ** What C's loops make of the tuples: where each must end, and where it ends now *)
+Lemma ends_below lens its extra : forall k upper, map lens (seq k (length its + extra)) = map len its ++ repeat 0 extra ->
+  forall i, (i <= length its + extra)%nat -> ScanAvx2Moves.end_below lens upper k i = new_end its upper i.
+Proof.
+  induction its as [|it r IH]; intros k upper E i I.
+  - cbn [length map app Nat.add] in *. replace (new_end [] upper i) with upper by now destruct i. revert k upper i I E.
+    induction extra as [|extra IH]; intros k upper [|i] I E; try reflexivity; [lia|]. cbn [seq map repeat] in E. injection E as E0 E1.
+    cbn [ScanAvx2Moves.end_below]. rewrite E0, Z.sub_0_r. apply IH; [lia|exact E1].
+  - destruct i as [|i]; [reflexivity|]. cbn [length Nat.add seq map app] in E. injection E as E0 E1. cbn [ScanAvx2Moves.end_below new_end].
+    rewrite E0. apply IH; [exact E1|cbn [length] in I; lia].
+Qed.
+
+Lemma ends_now offs lens its extra : forall k upper,
+  map (fun i => (offs i, lens i)) (seq k (length its + extra)) = map (fun it => (off it, len it)) its ++ repeat (upper - total its, 0) extra ->
+  forall i, (i < length its + extra)%nat -> offs (k + i)%nat + lens (k + i)%nat = old_end its upper i.
+Proof.
+  induction its as [|it r IH]; intros k upper E i I.
+  - cbn [length map app Nat.add total old_end] in *. rewrite Z.sub_0_r in E.
+    assert (J : In (offs (k + i)%nat, lens (k + i)%nat) (repeat (upper, 0) extra)).
+    { rewrite <- E. apply in_map_iff. exists (k + i)%nat. split; [reflexivity|]. apply in_seq. lia. }
+    apply repeat_spec in J. injection J as -> ->. now rewrite Z.add_0_r.
+  - cbn [length Nat.add seq map app total] in E. injection E as E0 E1 E2. destruct i as [|i]; cbn [old_end].
+    + rewrite Nat.add_0_r, E0, E1. reflexivity.
+    + rewrite Nat.add_succ_r. change (S (k + i)) with (S k + i)%nat. apply IH; [|cbn [length] in I; lia].
+      replace (upper - len it - total r) with (upper - (len it + total r)) by lia. exact E2.
+Qed.
+
+Lemma tuples_known offs lens k its upper extra :
+  map (fun i => (offs i, lens i)) (seq k (length its + extra)) = map (fun it => (off it, len it)) its ++ repeat (upper - total its, 0) extra ->
+  known (fun t => ScanAvx2Moves.end_below lens upper k (t - k)) (fun t => offs t + lens t) k its upper extra.
+Proof.
+  intros E i. split; intros I; [|exact (ends_now _ _ _ _ _ _ E i I)]. replace (k + i - k)%nat with i by lia.
+  apply (ends_below lens its extra); [|lia]. apply (f_equal (map snd)) in E. rewrite map_app, !map_map in E. cbn [snd] in E.
+  etransitivity; [exact E|]. f_equal. clear. induction extra as [|n IH]; [reflexivity|]. cbn [repeat map snd]. now rewrite IH.
+Qed.
+
+Section Valid.
+  Variables (m : mem) (d : ScanAvx2.dirt).
+  Hypothesis page_m : is_page m.
+  Hypothesis valid : valid_page m.
+  Hypothesis room : pd_lower m + 4 * ScanAvx2.LANES <= BLCKSZ.
+  #[local] Lemma header : header_ok m.
+  Proof. apply valid. Qed.
+  Let s := ScanAvx2.scanned m d.
+
+  Lemma total_is : ScanAvx2.total_length s = total (items m).
+  Proof.
+    destruct (avx2_scan_refuses_the_same m d page_m header room) as (R & _ & T). apply T. fold s in R |- *.
+    destruct (ScanAvx2.refused m s); [|reflexivity]. exfalso. apply R; [reflexivity|]. now apply check_iff_valid.
+  Qed.
+
+  Lemma tuples_are : map (fun i => (ScanAvx2.tuple_off s i, ScanAvx2.tuple_len s i)) (seq 0 (length (items m))) = map (fun it => (off it, len it)) (items m).
+  Proof.
+    destruct (avx2_scan_finds m d page_m header room) as (T & N & _). fold s in T, N. rewrite N in T. unfold Choice.nitems in T. now rewrite Nat2Z.id in T.
+  Qed.
+
+  Lemma slots_are :
+    ByArrays.slots_found m (ScanAvx2.tuple_off s) (Z.to_nat (ScanAvx2.nitems s)) (ScanAvx2.longest_length s) = slots_of m /\
+    ScanAvx2.find_slots m s = in_slots (longest (items m)) m.
+  Proof.
+    destruct (avx2_scan_finds m d page_m header room) as (_ & N & _ & _ & _ & _ & _ & L & _). fold s in N, L.
+    assert (E : ScanAvx2.find_slots m s = ByArrays.find_slots m (ScanAvx2.tuple_off s) (Z.to_nat (ScanAvx2.nitems s)) (ScanAvx2.longest_length s) (ScanAvx2.total_length s)).
+    { unfold ScanAvx2.find_slots, ByArrays.find_slots, ByArrays.slots_found, ByArrays.below_special. cbv zeta.
+      rewrite forallb_mapped, map_map, Z2Nat.id by (rewrite N; unfold Choice.nitems; lia). reflexivity. }
+    rewrite E, N, L, total_is. unfold Choice.nitems. rewrite Nat2Z.id. apply slots_found_are.
+    pose proof tuples_are as T. apply (f_equal (map fst)) in T. rewrite !map_map in T. exact T.
+  Qed.
+
+  (** The way that C's tests choose is the one that is proved to suit the page. *)
+  Lemma way_is : ScanAvx2.way m s = avx2_way m.
+  Proof.
+    destruct (avx2_scan_finds m d page_m header room) as (_ & N & _ & G & _ & _ & _ & L & U & _). fold s in N, G, L, U.
+    unfold ScanAvx2.way, avx2_way, mostly_live. cbv zeta. rewrite (proj2 slots_are), N, G, L, U, total_is.
+    replace (Z.to_nat (Choice.nitems m)) with (length (items m)) by (unfold Choice.nitems; lia). reflexivity.
+  Qed.
+
+  Lemma special_first : ScanAvx2.found_tuples s O = pd_special m.
+  Proof. destruct (the_loop m page_m header room d) as (count & _ & G). exact (g_special _ _ _ G). Qed.
+
+  (** [off_above]: lp_off of the tuple before, pd_special for the first. *)
+  Lemma above_are done rest : items m = done ++ rest -> ScanAvx2Moves.off_above s (length done) = last (map off done) (pd_special m).
+  Proof.
+    intros I. pose proof special_first as Z0.
+    destruct done as [|it r] using rev_ind.
+    - unfold ScanAvx2Moves.off_above. cbn [length map last]. rewrite Z0. change 65535 with (Z.ones 16). rewrite Z.land_ones by lia. apply Z.mod_small.
+      change (2 ^ 16) with 65536. destruct header as (A & B & _). unfold HEADER_SIZE, BLCKSZ in *. lia.
+    - clear IHr. rewrite app_length, map_app. cbn [length map]. rewrite last_last, Nat.add_1_r.
+      change (ScanAvx2Moves.off_above s (S (length r))) with (ScanAvx2.tuple_off s (length r)).
+      pose proof tuples_are as T. rewrite I, <- app_assoc, app_length, seq_app, !map_app in T. cbn [app length seq map Nat.add] in T.
+      apply same_parts in T as [_ T]; [|now rewrite !map_length, seq_length]. now injection T.
+  Qed.
+
+  Lemma with_hole_has first (F : (first <= length (items m))%nat) : let h := ScanAvx2Moves.with_hole m s in
+    ScanAvx2Moves.off_above h first = ScanAvx2Moves.off_above s first /\
+    map (fun i => (ScanAvx2.tuple_off h i, ScanAvx2.tuple_len h i)) (seq 0 (length (items m) + 16)) =
+      map (fun it => (off it, len it)) (items m) ++ repeat (new_upper m, 0) 16.
+  Proof.
+    destruct (avx2_scan_finds m d page_m header room) as (_ & N & _). fold s in N. intros h.
+    assert (Nn : Z.to_nat (ScanAvx2.nitems s) = length (items m)) by (rewrite N; unfold Choice.nitems; apply Nat2Z.id).
+    split.
+    - unfold ScanAvx2Moves.off_above, h, ScanAvx2Moves.with_hole. cbn [ScanAvx2.found_tuples]. rewrite Nn.
+      destruct (Nat.leb_spec (1 + length (items m)) first); [lia|reflexivity].
+    - rewrite seq_app, map_app. f_equal.
+      + rewrite <- tuples_are. apply map_ext_in. intros i I. apply in_seq in I. unfold ScanAvx2.tuple_off, ScanAvx2.tuple_len, h, ScanAvx2Moves.with_hole.
+        cbn [ScanAvx2.found_tuples]. rewrite Nn. destruct (Nat.leb_spec (1 + length (items m)) (1 + i)); [lia|reflexivity].
+      + cbn [Nat.add]. assert (E : forall i, In i (seq (length (items m)) 16) -> (ScanAvx2.tuple_off h i, ScanAvx2.tuple_len h i) = (new_upper m, 0)).
+        { intros i I. apply in_seq in I. unfold ScanAvx2.tuple_off, ScanAvx2.tuple_len, h, ScanAvx2Moves.with_hole. cbn [ScanAvx2.found_tuples]. rewrite Nn.
+          destruct (Nat.leb_spec (1 + length (items m)) (1 + i)); [|lia]. destruct (Nat.ltb_spec (1 + i) (1 + length (items m) + 16)); [|lia]. cbn [andb].
+          rewrite total_is. fold (new_upper m). assert (B : 0 <= new_upper m < 65536).
+          { destruct valid as ((A & B & _) & _ & _ & C & _). pose proof (Scanned.items_small m page_m header). unfold new_upper, HEADER_SIZE, BLCKSZ in *. lia. }
+          change 65535 with (Z.ones 16). rewrite Z.land_ones, Z.shiftr_div_pow2 by lia. change (2 ^ 16) with 65536. f_equal; [apply Z.mod_small|apply Z.div_small]; exact B. }
+        rewrite (map_ext_in _ (fun _ => (new_upper m, 0)) _ E). reflexivity.
+  Qed.
+
+  (** What C copies by its arrays is what the way copies that is proved to suit the page. *)
+  Lemma moves_are : Choice.ngaps m <> 0 -> ScanAvx2Moves.moves (avx2_way m) m s = body (avx2_way m) m.
+  Proof.
+    intros Nz. pose proof (avx2_suits m page_m valid Nz) as Suits.
+    destruct (avx2_scan_finds m d page_m header room) as (_ & N & Ga & G & Fm & _ & _ & L & U & _). fold s in N, Ga, G, Fm, L, U.
+    assert (Nn : Z.to_nat (ScanAvx2.nitems s) = length (items m)) by (rewrite N; unfold Choice.nitems; apply Nat2Z.id).
+    destruct (in_place_splits (items m) (pd_special m) Nz) as (done & it & r & I & Ns & Sk & La & Hd & _ & Gl). cbv zeta in *.
+    set (upper := pd_special m - total done) in *. set (rest := it :: r) in *.
+    assert (St : Algorithms.start false m = (rest, upper)) by exact Sk.
+    destruct (start_facts m page_m valid _ _ _ St) as (_ & _ & Up & _).
+    assert (F : Z.to_nat (ScanAvx2.first_moved s) = length done) by (rewrite Fm, Hd by (rewrite G; exact Nz); apply Nat2Z.id).
+    assert (Len : length (items m) = (length done + length rest)%nat) by (rewrite I; apply app_length).
+    (* from the first tuple that moves, and from the first *)
+    assert (K : known (ScanAvx2Moves.new_ends s (length done)) (ScanAvx2Moves.old_ends s) (length done) rest upper 0).
+    { unfold ScanAvx2Moves.new_ends. rewrite (above_are done rest I), La. apply tuples_known. rewrite Nat.add_0_r, app_nil_r.
+      pose proof tuples_are as T. rewrite Len, I, map_app, seq_app, map_app in T. apply same_parts in T as [_ T]; [exact T|now rewrite !map_length, seq_length]. }
+    assert (K0 : known (ScanAvx2Moves.new_ends s 0) (ScanAvx2Moves.old_ends s) 0 (items m) (pd_special m) 0).
+    { unfold ScanAvx2Moves.new_ends. pose proof (above_are [] (items m) eq_refl) as A0. cbn [map last length] in A0. rewrite A0.
+      apply tuples_known. rewrite Nat.add_0_r, app_nil_r. exact tuples_are. }
+    assert (Back : forall first its top window, length (items m) = (first + length its)%nat ->
+      known (ScanAvx2Moves.new_ends s first) (ScanAvx2Moves.old_ends s) first its top 0 -> ScanAvx2Moves.move_by_scratch s first window = by_windows window its top).
+    { intros first its top window Le Kn. unfold ScanAvx2Moves.move_by_scratch, by_windows. rewrite Nn. destruct (Kn (length its)) as [Kl _].
+      rewrite Le, Kl, new_end_last, (scratch_walks _ _ _ _ _ Kn) by lia. f_equal. unfold ByArrays.gather, ByArrays.gather_each, ByArrays.moved.
+      replace (first + length its - first)%nat with (length its) by lia. destruct window as [w|]; [exact (gather_walks _ _ w _ _ _ Kn)|exact (gather_each_walks _ _ _ _ _ Kn)]. }
+    unfold avx2_way in *. cbv zeta in *. rewrite (unsorted_says m page_m valid Avx2), negb_involutive in *.
+    set (small := (longest (items m) <=? 64) && (64 <=? pd_upper m + 8)) in *.
+    destruct ((longest (items m) <=? 32) && (Choice.nitems m <=? 16)) eqn:B1.
+    { cbn [ScanAvx2Moves.moves body suits] in *. unfold Algorithms.permute, Algorithms.start. rewrite Suits.
+      unfold ScanAvx2Moves.permute_few. change ScanAvx2.VECTOR with 32. rewrite Nn, total_is.
+      pose proof (windows_loaded _ _ 0 (items m) (pd_special m) 0 K0 32 0 (length (items m)) ltac:(lia)) as Ld. cbn [Nat.add] in Ld. rewrite Ld.
+      pose proof (windows_stored _ _ 0 (items m) (pd_special m) 0 K0 32 0 (length (items m)) ltac:(lia)) as Sd. cbn [Nat.add] in Sd. rewrite Sd.
+      unfold reads, writes. rewrite !seq_S, !map_app. cbn [map Nat.add]. rewrite old_end_last, new_end_last, <- !app_assoc. reflexivity. }
+    destruct (small && (Choice.nitems m <=? 16)) eqn:B2.
+    { cbn [ScanAvx2Moves.moves body suits] in *. pose proof (window_positive (longest (items m))) as W.
+      apply orb_true_iff in Suits as [Suits|Suits]; [apply Z.eqb_eq in Suits; lia|].
+      unfold Algorithms.gather, Algorithms.start. rewrite Suits. exact (Back 0%nat (items m) _ _ eq_refl K0). }
+    assert (Gathered : forall window, suits (Gather false window) m = true -> window <> Some 0 ->
+      ScanAvx2Moves.moves (Gather false window) m s = body (Gather false window) m).
+    { intros window W Nw. cbn [ScanAvx2Moves.moves body]. rewrite F, (Back _ _ _ window Len K). unfold Algorithms.gather. rewrite St.
+      destruct window as [w|]; [|reflexivity]. cbn [suits] in W. apply orb_true_iff in W as [W|W]; [apply Z.eqb_eq in W; congruence|]. now rewrite W. }
+    assert (Positive : Some (window (longest (items m))) <> Some 0).
+    { pose proof (window_positive (longest (items m))). intros E. injection E as E. lia. }
+    destruct (presorted (pd_special m) (items m) && (negb small || (Choice.ngaps m <=? Choice.nitems m / 16))) eqn:B3.
+    { cbn [ScanAvx2Moves.moves body suits] in *. unfold Algorithms.move_runs. rewrite St, Suits. unfold ScanAvx2Moves.move_runs. cbv zeta. f_equal.
+      assert (Ng : (0 < Z.to_nat (ScanAvx2.ngaps s))%nat).
+      { rewrite G. pose proof (Chosen.gaps_count (items m) (pd_special m)). unfold Choice.ngaps in *. lia. }
+      pose proof (above_are (items m) [] (eq_sym (app_nil_r _))) as Bo. rewrite Nn, Bo. set (gaps := Scan.put _ _ _).
+      assert (Gn : Z.shiftr (gaps (Z.to_nat (ScanAvx2.ngaps s))) 16 = last (map off (items m)) (pd_special m)).
+      { unfold gaps, Scan.put. rewrite Nat.eqb_refl, Z.shiftr_shiftl_l, Z.sub_diag by lia. apply Z.shiftl_0_r. }
+      assert (Gi : forall i, (i < Z.to_nat (ScanAvx2.ngaps s))%nat -> gaps i = ScanAvx2.found_gaps s i).
+      { intros i Ii. unfold gaps, Scan.put. destruct (Nat.eqb_spec i (Z.to_nat (ScanAvx2.ngaps s))); [lia|reflexivity]. }
+      clearbody gaps. rewrite gaps_by_arrays. cbn [Nat.add]. rewrite Gn, (Gi O Ng).
+      rewrite (map_ext_in _ (fun i => (Z.land (ScanAvx2.found_gaps s i) 65535, Z.shiftr (ScanAvx2.found_gaps s i) 16)))
+        by (intros i Ii; apply in_seq in Ii; now rewrite Gi by lia).
+      assert (Fi : Z.shiftr (ScanAvx2.found_gaps s 0) 16 = upper).
+      { destruct (Z.to_nat (ScanAvx2.ngaps s)); [lia|]. rewrite Gl in Ga. cbn [seq map] in Ga. now injection Ga. }
+      assert (Lo : last (map off (items m)) (pd_special m) = last (map off r) (off it)).
+      { rewrite I. unfold rest. rewrite map_app. apply last_app_cons. }
+      rewrite Ga, Gl, Fi, Lo. change (runs Move rest upper) with (runs_from Move rest upper (stop it) (stop it)). rewrite (gaps_walk rest upper (stop it) (stop it) upper).
+      unfold rest. cbn [ScanAvx2.gap_list map]. rewrite Z.eqb_refl. cbn [app]. rewrite Squeezed.last_cons, Z.sub_diag, Z.add_0_r. reflexivity. }
+    destruct ((longest (items m) <=? 32) && presorted (pd_special m) (items m)) eqn:B4.
+    { cbn [ScanAvx2Moves.moves body suits] in *. unfold Algorithms.slide. rewrite St, Suits. unfold ScanAvx2Moves.slide.
+      change (ScanAvx2.first_moved (ScanAvx2Moves.with_hole m s)) with (ScanAvx2.first_moved s). change (ScanAvx2.nitems (ScanAvx2Moves.with_hole m s)) with (ScanAvx2.nitems s).
+      rewrite F, Nn, Len. destruct (with_hole_has (length done) ltac:(lia)) as [Ho Ht].
+      change ScanAvx2.VECTOR with 32. apply (slide_walks _ _ _ rest upper 16); [|unfold AHEAD; lia|unfold AHEAD; lia].
+      unfold ScanAvx2Moves.new_ends. rewrite Ho, (above_are done rest I), La. apply tuples_known. rewrite Up.
+      rewrite Len, <- Nat.add_assoc, seq_app, map_app, I, map_app, <- app_assoc in Ht. apply same_parts in Ht as [_ Ht]; [exact Ht|now rewrite !map_length, seq_length]. }
+    destruct (small || ((longest (items m) <=? WIDEST) && (WIDEST <=? pd_upper m + 8))) eqn:B5; [now apply Gathered|].
+    destruct (in_slots (longest (items m)) m) eqn:B6.
+    { cbn [ScanAvx2Moves.moves body suits] in *. unfold by_slots. rewrite St, Suits, (proj1 slots_are), L. reflexivity. }
+    destruct (mostly_live m); [|now apply Gathered].
+    cbn [ScanAvx2Moves.moves body]. unfold ScanAvx2Moves.move_by_area, area. rewrite F, St, Nn. f_equal. unfold ByArrays.restore_each, ByArrays.moved.
+    replace (length (items m) - length done)%nat with (length rest) by lia. exact (restore_each_walks _ _ _ _ _ K).
+  Qed.
+
+  (** All line pointers are stored. *)
+  Definition all_words : list (Z * Z) := map (fun k => (Z.of_nat k + 1, new_word ItemOrder m (Z.of_nat k + 1))) (seq 0 (Z.to_nat (nline m))).
+
+  Lemma words_stored : ScanAvx2.put_line_pointers m s = store_words all_words.
+  Proof.
+    pose proof (avx2_scan_knows_the_line_pointers m d page_m valid room) as W. cbv zeta in W. fold s in W.
+    unfold ScanAvx2.put_line_pointers, store_words, all_words. rewrite map_map. apply map_ext_in. intros k K. apply in_seq in K.
+    rewrite W by lia. unfold lp_address. cbn [fst snd]. f_equal. lia.
+  Qed.
+
+  Lemma all_rewrites : rewrites m ItemOrder all_words.
+  Proof.
+    split.
+    - intros n w I. apply in_map_iff in I as (k & E & K). injection E as <- <-. apply in_seq in K. split; [lia|reflexivity].
+    - intros n N. left. unfold all_words. rewrite map_map. cbn [fst]. apply in_map_iff. exists (Z.to_nat (n - 1)). split; [lia|]. apply in_seq. lia.
+  Qed.
+
+  Lemma free_says truncate : (ScanAvx2.used_count s <? nline_left truncate m) = negb (count_unused (line_pointers m) - (nline m - nline_left truncate m) =? 0).
+  Proof.
+    rewrite <- (used_left m page_m valid truncate). pose proof (left_says m page_m valid truncate) as Lf.
+    destruct (avx2_scan_finds m d page_m header room) as (_ & _ & _ & _ & _ & C & _). fold s in C.
+    destruct (scan_finds m page_m header) as (_ & _ & _ & _ & _ & U & _). rewrite C, U, <- Lf.
+    match goal with |- (Z.of_nat ?a <? Z.of_nat ?b) = _ => destruct (Z.ltb_spec (Z.of_nat a) (Z.of_nat b)), (Nat.ltb_spec a b) end; try reflexivity; lia.
+  Qed.
+End Valid.
+
+(** pgq_compaction_avx2, from the line pointers to the header, refuses what the check refuses, with its code and line pointer; on every
+    other page it copies, by the arrays of its scan alone, what the proved choice copies, and leaves exactly the page of the
+    specification. *)
+Theorem avx2_repairs : forall truncate m d scratch0, is_page m ->
+  match ScanAvx2Moves.avx2_kernel truncate m d with
+  | inl r => check m = Some r
+  | inr ops => check m = None /\ filter is_copy ops = filter is_copy (program (choice Avx2 m) truncate m) /\
+      forall i, page (exec ops (State m scratch0)) i = repaired ItemOrder truncate m i
+  end.
+Proof.
+  intros truncate m d scratch0 P. unfold ScanAvx2Moves.avx2_kernel. cbv zeta.
+  pose proof (scalar_repairs truncate m scratch0 P) as Sc.
+  destruct (check_header m) eqn:Hd; cbn [negb orb].
+  2: { destruct (scalar_kernel truncate m) as [r|ops]; [exact Sc|]. destruct Sc as (C & _). unfold check in C. rewrite Hd in C. discriminate. }
+  apply check_header_iff in Hd. destruct (Z.ltb_spec BLCKSZ (pd_lower m + 4 * ScanAvx2.LANES)) as [L|L].
+  - destruct (scalar_kernel truncate m) as [r|ops]; [exact Sc|]. destruct Sc as (C & F & E). split; [exact C|]. split; [|exact E]. rewrite F.
+    unfold choice. destruct (Choice.ngaps m =? 0); [reflexivity|]. destruct (Z.ltb_spec BLCKSZ (pd_lower m + 4 * 16)); [reflexivity|].
+    unfold ScanAvx2.LANES in L. lia.
+  - destruct (avx2_scan_refuses_the_same m d P Hd L) as (R & _ & _). cbv zeta in R.
+    destruct (ScanAvx2.refused m (ScanAvx2.scanned m d)) eqn:Rf.
+    + destruct (scalar_kernel truncate m) as [r|ops]; [exact Sc|]. destruct Sc as (C & _). exfalso. now apply R.
+    + assert (C : check m = None) by (destruct (check m); [exfalso; apply (Bool.diff_false_true), R; discriminate|reflexivity]).
+      pose proof (proj1 (check_iff_valid m) C) as V. split; [exact C|].
+      destruct (avx2_scan_finds m d P Hd L) as (_ & _ & _ & G & _ & _ & Lc & _).
+      assert (Lf : (if truncate then ScanAvx2.left_count (ScanAvx2.scanned m d) else nline m) = nline_left truncate m) by (unfold nline_left; now rewrite Lc).
+      rewrite Lf, (words_stored m d P V L), (total_is m d P V L), (free_says m d P V L), (way_is m d P V L), G.
+      assert (Bd : (if Choice.ngaps m =? 0 then [] else ScanAvx2Moves.moves (avx2_way m) m (ScanAvx2.scanned m d)) = body (choice Avx2 m) m).
+      { destruct (Z.eqb_spec (Choice.ngaps m) 0) as [Z|Z].
+        - destruct (nothing_to_move Avx2 m P V Z) as [N ->]. symmetry. exact N.
+        - rewrite (moves_are m d P V L Z). unfold choice. destruct (Z.eqb_spec (Choice.ngaps m) 0); [lia|]. destruct (Z.ltb_spec BLCKSZ (pd_lower m + 4 * 16)); [|reflexivity].
+          unfold ScanAvx2.LANES in L. lia. }
+      rewrite Bd. clear Bd.
+      assert (O : ours (choice Avx2 m)).
+      { unfold ours, choice, avx2_way, scalar_way, nothing, runs_by_memmove. cbv zeta.
+        split; repeat match goal with |- context [if ?b then _ else _] => destruct b end; discriminate. }
+      split.
+      * rewrite program_parts, !filter_app. rewrite (ours_words m _ O).
+        assert (Q : forall w, filter is_copy (store_words w) = []) by (induction w; [reflexivity|assumption]).
+        rewrite !Q. cbn [filter is_copy write_header app]. rewrite !app_nil_r. reflexivity.
+      * intros i. rewrite app_assoc. apply rewritten_page; try assumption. now apply all_rewrites.
+Qed.
