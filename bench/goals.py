@@ -152,6 +152,11 @@ class Goals(Entry):
     floor: list[Bound] = []
     target: list[Bound] = []
 
+    def names(self) -> set[str | None]:
+        """The variants that have a role, or that others are compared with."""
+        roles = {v for roles in self.roles for v in (*roles.upstream, *roles.ours, *roles.bare, roles.limit)}
+        return roles | {bound.against for bound in (*self.floor, *self.target)}
+
     def roles_of(self, config: Config) -> Roles:
         """The first entry that picks `config`."""
         return next(r for r in self.roles if selects(r.where, config))

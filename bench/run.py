@@ -16,6 +16,7 @@ from typing import Any
 
 import click
 import numpy as np
+import pgquern
 
 from bench import goals, show
 from bench.goals import Config, Goals, Roles, Standing, Times
@@ -91,6 +92,14 @@ def floor_items(floors: Sequence[Standing]) -> list[dict[str, Any]]:
     return found
 
 
+def unnamed_items(stem: str, table: Goals, measured: Measured) -> list[dict[str, Any]]:
+    """The measured variants of the stem's kinds of which goals.toml says nothing: no table shows them."""
+    known = {v.variant for v in pgquern.all_variants() if v.kind.startswith(stem)}
+    absent = sorted({v for _, times in measured for v in times if v in known} - table.names())
+    reason = f"bench/{stem}/goals.toml says nothing of it: name it in `ours` and in a floor, or in `upstream`"
+    return [{"name": f"variant {v}", "status": "failed", "reason": reason} for v in absent]
+
+
 def judged(table: Goals, measured: Measured, quick: bool) -> tuple[list[Standing], list[Standing]]:
     """The floors and targets with their ratios; none for the quick selection, which measures other configurations."""
     if quick:
@@ -118,7 +127,10 @@ def write(
     return results.write(
         "bench",
         stem,
-        [item(c, v, times, table.roles_of(c)) for c, times in measured for v in times] + absent + floor_items(floors),
+        [item(c, v, times, table.roles_of(c)) for c, times in measured for v in times]
+        + absent
+        + unnamed_items(stem, table, measured)
+        + floor_items(floors),
         says=summary(measured, floors, targets),
         tools={
             "gcc": environment.first_line("gcc", "--version"),

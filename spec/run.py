@@ -82,7 +82,7 @@ def main(
                 click.echo(f"{run.key}: {run.says} [{run.expected.shown}]")
             return
         if not wanted and not lists:
-            raise ModelError(f"no run of {stem or 'any subject'} matches '{pattern}'")
+            raise ModelError(f"no run of {stem or 'any subject'} matches '{pattern}'; 'make model TABLE=1' lists them")
         if lists:
             for run in wanted:
                 shards.say(run.stem, run.name, RUN=run.name)

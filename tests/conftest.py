@@ -46,7 +46,7 @@ settings.register_profile("deep", max_examples=20_000, **common)
 settings.load_profile(PROFILE)
 
 # Of the tests with real servers, `make test` runs those with 18, so that it stays short. `make test-servers` runs the
-# others; PGQUERN_BUILDS, as in "13 15-debian", chooses among their builds.
+# others; PGQUERN_BUILDS, as in "13 15-debian", chooses among their builds by regular expressions.
 OTHER_BUILDS = r"1[3-7](?:-debian)?"
 CHOSEN_BUILDS = "|".join(os.environ.get("PGQUERN_BUILDS", "").split()) or OTHER_BUILDS
 

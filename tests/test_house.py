@@ -25,7 +25,7 @@ FOLDERS = {"spec", "proofs", "ref", "csrc", "tests", "bench", "tools", ".ci", ".
 DOCUMENTS = {"README.md", "CLAIMS.md", "SOUNDNESS.md", "CONTRIBUTING.md", "CHANGELOG.md", "CITATION.cff", "LICENSE"}
 SETTINGS = {
     "Makefile", "pyproject.toml", "requirements.lock", "requirements-alone.lock", "requirements-browser.lock",
-    ".gitignore", ".clang-format", ".editorconfig", ".zenodo.json", "Containerfile",
+    ".gitignore", ".clang-format", ".editorconfig", ".zenodo.json", "Containerfile", ".dockerignore",
 }  # fmt: skip
 
 # What a layer may import of the house, beside itself. The standard library is free to all.

@@ -16,7 +16,8 @@ def differences(run: Run, outcome: Outcome) -> list[str]:
     if wrong := unfit(run, outcome):
         return wrong
     accepted, now = run.expected.model_dump(), shown(run, outcome).model_dump()
-    if isinstance(run.expected, Holds) and not run.symbolic and run.expected.states is None:
+    figure = "states" if isinstance(run.expected, Holds) else "trace"
+    if accepted[figure] is None and not (run.symbolic if figure == "states" else now[figure] is None):
         return ["nothing is accepted yet; review this run, then 'make model ACCEPT=1'"]
     return [f"{name}: accepted {accepted[name]}, now {now[name]}" for name in accepted if accepted[name] != now[name]]
 

@@ -211,7 +211,7 @@ def line(item: Item) -> str:
     if item.late:
         seconds += f" [yellow](planned: {item.run.seconds} s)[/]"
     if item.status == "failed":
-        by_hand = f"pgquern show STEM={item.run.stem} RUN={item.run.name}"
+        by_hand = f"pgquern show {item.run.stem} {item.run.name}"
         return f"[red]FAILED[/]  {item.run.key}: {escape('; '.join(item.why))} (log: {item.outcome.log}; {by_hand})"
     again = ", in a JVM of its own after the shared one" if item.again else ""
     return f"[green]ok[/]      {item.run.key}: {states(item)}, {seconds}{again}"

@@ -6,10 +6,12 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
+import pgquern
 import pytest
 
 from bench import figures, goals
 from bench.goals import Bound, Goals, Roles, Times
+from bench.run import unnamed_items
 
 ROOT = Path(__file__).parents[2]
 CONFIG = {"regime": "L2", "n": "226", "order": "random"}
@@ -95,6 +97,15 @@ def test_every_stem_has_a_floor_for_each_of_its_kinds(path: Path) -> None:
     assert {variant for bound in [*found.floor, *found.target] for variant in bound.variants} <= ours
     floored = {variant for bound in found.floor for variant in bound.variants}
     assert all(floored & set(roles.ours) for roles in found.roles)
+
+
+def test_a_variant_of_which_nothing_is_said_is_a_failure() -> None:
+    """What only a benchmark has, such as a yardstick, needs no role."""
+    kind, variant = pgquern.all_variants()[0][:2]
+    times = {"old": [2.0], "fast": [1.0], variant: [1.0], "yardstick": [1.0]}
+    (found,) = unnamed_items(kind, table(), [(CONFIG, times)])
+    assert (found["name"], found["status"]) == (f"variant {variant}", "failed")
+    assert not unnamed_items(kind, Goals(quick=[], roles=[Roles(upstream=["old"], ours=[variant])]), [(CONFIG, times)])
 
 
 def test_a_wrong_key_is_named(tmp_path: Path) -> None:

@@ -15,6 +15,7 @@ import click
 
 from tests.changes import hand, layers
 from tests.changes.build import Compiler, Compilers
+from tests.changes.change import Change
 from tests.changes.engine import LAYER, Trial, written
 from tools.common import results, shards, survivors
 
@@ -26,7 +27,7 @@ SHARD = 25
 @click.option("--stem", default="", help="Only this stem.")
 @click.option("--layer", default="", help=f"Only these layers, with commas between: {', '.join(layers.LAYERS)}.")
 @click.option("--number", type=int, help="Of each stem and layer, in place of what survivors.toml says.")
-@click.option("--name", default="", help="Only the changes whose names begin so. No result is written.")
+@click.option("--name", default="", help="Only the changes whose names begin so, or --number of them. No result.")
 @click.option("--jobs", default=len(sched_getaffinity(0)), help="At a time; as many as there are CPUs.")
 @click.option("--quick", is_flag=True, help="One by hand of each stem. Results go to changes-quick.")
 @click.option("--part", default="0/1", show_default=True, help="I/N: of each N changes the one with the rest I.")
@@ -67,7 +68,7 @@ def main(
     chosen = ["hand"] if quick else layer.replace(",", " ").split() or list(layers.LAYERS)
     if unknown := set(chosen) - set(layers.LAYERS):
         raise click.UsageError(f"no layer {', '.join(sorted(unknown))}; there are {', '.join(layers.LAYERS)}")
-    failed = []
+    failed, named, there = [], list[Change](), list[Change]()
     try:
         for of in layers.stems(stem):
             ran, start = {}, time.monotonic()
@@ -80,7 +81,11 @@ def main(
                 row, began = layers.LAYERS[each].row(of, compilers), time.monotonic()
                 settings = f"{compilers.plain} {compilers.world} {compilers.cross}"
                 trusts, place = number is not None, (int(i), int(n))
+                wanted = number if name else wanted
                 trial = Trial(row, each, wanted, listed, trusts, place, name, quick, settings)
+                if name:
+                    there += row.changes()
+                    named += trial.chosen()
                 items, says, fine = trial.report(trial.run(jobs), time.monotonic() - began)
                 ran[each] = items, says
                 failed += [] if fine else [f"{of} ({each})"]
@@ -88,6 +93,8 @@ def main(
                 written(of, ran, LAYER + results.QUICK * quick, time.monotonic() - start)
     except (hand.ListError, survivors.ListError) as error:
         raise click.ClickException(str(error)) from error
+    if there and not named:
+        raise click.ClickException(f"no change has a name that begins with {name}; one is {there[0].name}")
     if failed:
         raise click.ClickException(f"changes live, or are listed and do not: {', '.join(failed)}")
 

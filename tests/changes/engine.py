@@ -94,7 +94,7 @@ class Trial:
     def run(self, jobs: int) -> list[Tried]:
         """Try them, `jobs` at a time."""
         waiting = self.chosen()
-        number = len(waiting) if self.name or self.number is None else -(-self.number // self.part[1])
+        number = len(waiting) if self.number is None else -(-self.number // self.part[1])
         cache, seen, tried = Cache(self.row, self.layer, self.settings), set[bytes](), list[Tried]()
         console = progress.console(stderr=True)
         with ThreadPoolExecutor(jobs) as pool, progress.bar(console) as bar:

@@ -94,6 +94,8 @@ def test_a_cluster_that_was_not_shut_down(tmp_path: Path) -> None:
     assert found["holders"][-1]["kind"] == "transaction"
     assert found["holders"][-1]["age"] == 1_000
     assert "2023-11-14 22:13:20 UTC" in found["unknown"][0]
+    data = made(tmp_path / "none_ran", 18, replace(ids, oldest_active=ids.next_xid))
+    assert "transaction" not in {one["kind"] for one in json.loads(said("--where", data, "--json")[1])["holders"]}
 
 
 @pytest.mark.parametrize(

@@ -160,9 +160,7 @@ def test_control_a_wrong_expected_figure_fails(expected: Holds, field: str) -> N
 def test_run_without_accepted_figures_fails() -> None:
     assert "ACCEPT=1" in accepted.differences(run(expected=Holds()), tlc.parse(COMPLETE, 0, []))[0]
     trace_missing = Violates(invariant="Small")
-    assert accepted.differences(run("mutant", trace_missing), tlc.parse(BROKEN, 12, [])) == [
-        "trace: accepted None, now 2"
-    ]
+    assert "ACCEPT=1" in accepted.differences(run("mutant", trace_missing), tlc.parse(BROKEN, 12, []))[0]
 
 
 def test_control_a_must_fail_model_that_holds_fails() -> None:

@@ -166,7 +166,8 @@ def state_of(top: Path) -> State:
             " standbys and newer prepared transactions hold something, and whether an XID lies in the future. If its"
             " server runs, give a connection string in the place of the folder"
         )
-        if ids.oldest_active and ids.oldest_active not in {one.xid for one in holders}:
+        # If none ran, it is the next XID.
+        if ids.oldest_active not in {0, ids.next_xid, *(one.xid for one in holders)}:
             says = f"it ran at the last checkpoint, {seen}"
             do = "give a connection string in the place of the folder, to see whose it is"
             holders.append(Holder("transaction", str(ids.oldest_active), ids.oldest_active, says, do))
