@@ -234,6 +234,8 @@ def test_without_protection_a_server_finds_torn_pages() -> None:
                 on.rows()
             except (ServerError, psycopg.Error, AssertionError, FileNotFoundError):  # the last: postmaster.pid has gone
                 assert "page verification failed" in on.server.log_text(), on.server.log_tail()
+                on.server.stop("immediate")
+                assert on.wrong_pages()
                 return
             on.server.stop()
             if on.wrong_pages():
