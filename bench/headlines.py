@@ -327,12 +327,16 @@ def main(major: str, stems: tuple[str, ...], cases: tuple[str, ...], rounds: int
     control = build.control(work, f"{version}-fast", fill, CONFIGURE)
     place, bad = work / "headlines", False
     build.give(place)
-    if os.getuid() == 0:
-        own_mounts(work)
     for stem, headline in chosen.items():
         began = time.monotonic()
         if missing := [path for path in headline.needs if not Path(path).exists()]:
             console().print(f"[yellow]SKIPPED[/] {stem}: {', '.join(missing)} is not there", soft_wrap=True)
+            continue
+        try:
+            if headline.needs and os.getuid() == 0:
+                own_mounts(work)
+        except Refused as error:
+            console().print(f"[yellow]SKIPPED[/] {stem}: {error}", soft_wrap=True)
             continue
         programs = [Path(path) for path in headline.needs if Path(path).is_file()]
         known = {"PERCENT": str(percent), "EXTENSIONS": str(extensions(work, version.partition(".")[0], programs))}
