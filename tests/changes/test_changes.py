@@ -317,3 +317,17 @@ def test_what_threads_find(code: int, slept: bool, output: str, found: str) -> N
     """Whatever ThreadSanitizer reports first is a finding, but for what it says of itself."""
     assert tsan.finding(code, slept, output).startswith(found)
     assert bool(tsan.finding(code, slept, output)) == bool(found)
+
+
+@pytest.mark.parametrize("able", [True, False])
+def test_who_could_run_and_gets_no_cpu_does_not_sleep(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, able: bool
+) -> None:
+    """Threads that hand a lock around on a busy machine take next to no CPU time, and each is new."""
+    monkeypatch.setattr(watch, "PATIENCE", 1.0)
+    monkeypatch.setattr(watch, "LOOK", 0.1)
+    monkeypatch.setattr(watch, "can_run", lambda _: able)
+    monkeypatch.setattr(watch, "cpu_seconds", lambda _: 0.0)
+    code, asleep, _ = watch.run(["sleep", "3" if able else "1000"], tmp_path / "log", {}, lambda: None)
+    assert asleep != able
+    assert code == (0 if able else -signal.SIGKILL)
