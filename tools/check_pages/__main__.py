@@ -18,13 +18,9 @@ from pathlib import Path
 from typing import BinaryIO
 
 import click
-import numpy as np
-from rich.console import Console
 
-from tools.check_pages import folder
 from tools.check_pages.relation import CannotCheck, Relation, Verdict, read
 from tools.check_pages.report import WORDS, advised, counted, counts_of, end_of, faults, says_cluster, summary
-from tools.common import picture
 from tools.common.answer import json_option, plural, print_json
 from tools.common.relation_file import BLOCK_SIZES, fork
 
@@ -34,11 +30,11 @@ CELLS = 72 * 24
 
 
 MARKS = {
-    Verdict.NEW: "[dim]·[/]",
-    Verdict.SOUND: "[green]▪[/]",
-    Verdict.ROWS: "[magenta]R[/]",
-    Verdict.HEADER: "[yellow]H[/]",
-    Verdict.CHECKSUM: "[red]X[/]",
+    Verdict.NEW: click.style("·", dim=True),
+    Verdict.SOUND: click.style("▪", "green"),
+    Verdict.ROWS: click.style("R", "magenta"),
+    Verdict.HEADER: click.style("H", "yellow"),
+    Verdict.CHECKSUM: click.style("X", "red"),
 }
 COLOURS = ("#e6e8ee", "#5aa469", "#c9a0dc", "#e0a030", "#c8322b")
 
@@ -47,38 +43,42 @@ def grid(relation: Relation, cells: int) -> tuple[list[Verdict], int]:
     """The worst verdict of each cell, and how many pages a cell stands for."""
     pages = len(relation.verdicts)
     each = max(1, -(-pages // cells))
-    worst = np.maximum.reduceat(relation.verdicts, range(0, pages, each)) if pages else relation.verdicts
-    return [Verdict(verdict) for verdict in worst], each
+    shown = (relation.verdicts[at : at + each] for at in range(0, pages, each))
+    return [next(verdict for verdict in reversed(Verdict) if verdict in those) for those in shown], each
 
 
-def show(relation: Relation, console: Console) -> None:
+def show(relation: Relation) -> None:
     """The verdict, the picture in the terminal, and the list of what is wrong."""
     size, pages, first = relation.block_size, len(relation.verdicts), relation.first_block
-    console.print(f"{relation.path}: {plural(pages, 'page')} of {size} bytes: {counted(counts_of(relation.verdicts))}")
+    click.echo(f"{relation.path}: {plural(pages, 'page')} of {size} bytes: {counted(counts_of(relation.verdicts))}")
     if relation.rows.table:
-        console.print(f"this is {relation.rows.table}")
+        click.echo(f"this is {relation.rows.table}")
     blocks = f", blocks {first} to {first + pages - 1}" if pages else ""
-    console.print(f"{relation.bytes:,} bytes{blocks}. {says_cluster(relation.cluster)}")
+    click.echo(f"{relation.bytes:,} bytes{blocks}. {says_cluster(relation.cluster)}")
     if words := fork(relation.path):
-        console.print(f"this is {words}")
+        click.echo(f"this is {words}")
     cells, each = grid(relation, CELLS)
+    colour = False if os.environ.get("NO_COLOR") else None
     for at in range(0, len(cells), 72):
-        console.print("".join(MARKS[verdict] for verdict in cells[at : at + 72]), markup=True)
+        click.echo("".join(MARKS[verdict] for verdict in cells[at : at + 72]), color=colour)
     if each > 1:
-        console.print(f"a mark stands for {each} pages and shows the worst of them")
+        click.echo(f"a mark stands for {each} pages and shows the worst of them")
     for i, why in faults(relation, LISTED):
-        console.print(f"  block {first + i}, byte {i * size}: {why}")
+        click.echo(f"  block {first + i}, byte {i * size}: {why}")
     if (more := len(relation.wrong()) - LISTED) > 0:
-        console.print(f"  and {more} more")
+        click.echo(f"  and {more} more")
     for said in end_of(relation):
-        console.print(said)
+        click.echo(said)
     for advice in advised(relation):
-        console.print(advice)
+        click.echo(advice)
 
 
 def draw(relation: Relation, file: BinaryIO) -> None:
     """The picture as a PNG: a square for a page, or for several."""
+    from tools.common import picture
+
     plt = picture.pyplot()
+    import numpy as np
     from matplotlib.colors import ListedColormap
 
     cells, each = grid(relation, 128 * 128)
@@ -110,20 +110,24 @@ def main(block_size: int | None, no_checksums: bool, as_json: bool, file: str) -
         raise CannotCheck("say which file: pgquern check-pages /path/to/base/DATABASE/RELATION")
     if block_size not in (None, *BLOCK_SIZES):
         raise CannotCheck(f"{block_size} is no size of a block: 1024, 2048, 4096, 8192, 16384 or 32768")
-    # What looks like markup is in a file's name.
-    console = Console(soft_wrap=True, highlight=False, markup=False)
-    if Path(file).is_dir() and any(found := folder.files(Path(file))):
-        sys.exit(folder.check(Path(file), *found, console, as_json=as_json))
+    # Most calls are for a sound file: what only others need is loaded by them.
+    if Path(file).is_dir():
+        from tools.check_pages import folder
+
+        if any(found := folder.files(Path(file))):
+            sys.exit(folder.check(Path(file), *found, as_json=as_json))
     relation = read(Path(file), block_size, checksums=not no_checksums)
     if not as_json:
-        show(relation, console)
+        show(relation)
     drawing = None
     if not relation.sound:
+        from tools.common import picture
+
         drawing = picture.of_file("check-pages", relation.path, ".png", lambda target: draw(relation, target))
     if as_json:
         print_json({**summary(relation), "picture": drawing})
     elif drawing:
-        console.print(f"picture: {drawing}")
+        click.echo(f"picture: {drawing}")
     sys.exit(0 if relation.sound else 1)
 
 

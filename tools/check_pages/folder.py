@@ -1,20 +1,20 @@
 # SPDX-License-Identifier: PostgreSQL
 """All relation files below a folder of a cluster: several at a time, and one verdict."""
 
-import concurrent.futures  # what it lends is loaded when it is used
 import os
 import re
+import sys
 from collections.abc import Iterator
+from concurrent.futures import ProcessPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from rich.console import Console
+import click
 
 from tools.check_pages.relation import CannotCheck, Verdict, read
 from tools.check_pages.report import advised, counted, counts_of, summary
-from tools.common import progress
 from tools.common.answer import plural, print_json
 from tools.common.relation_file import os_words, start_of
 
@@ -91,17 +91,21 @@ def checked(path: Path) -> Checked:
     return Checked(path, relation.rows.table, counts_of(relation.verdicts), wrong=wrong, advice=advice)
 
 
-def _all(paths: list[Path], console: Console) -> Iterator[Checked]:
-    with concurrent.futures.ProcessPoolExecutor(len(os.sched_getaffinity(0))) as pool, progress.bar(console) as bar:
-        task = bar.add_task("files", total=len(paths))
-        for one in pool.map(checked, paths):
-            bar.advance(task)
-            yield one
+def _all(paths: list[Path]) -> Iterator[Checked]:
+    with ProcessPoolExecutor(len(os.sched_getaffinity(0))) as pool:
+        found = pool.map(checked, paths)
+        if not sys.stderr.isatty():
+            yield from found
+            return
+        from tools.common import progress  # of no use elsewhere, and slow to load
+
+        with progress.bar(progress.console(stderr=True)) as bar:
+            yield from bar.track(found, total=len(paths), description="files")
 
 
-def check(top: Path, paths: list[Path], unread: list[Checked], console: Console, *, as_json: bool) -> int:
+def check(top: Path, paths: list[Path], unread: list[Checked], *, as_json: bool) -> int:
     """Print the verdict, then what is wrong with which table. Returns the exit status. paths, unread: of `files`."""
-    results = [*_all(paths, progress.console(stderr=True)), *unread]
+    results = [*_all(paths), *unread]
     wrong, errors = [one for one in results if one.wrong], [one for one in results if one.error]
     counts = {verdict: sum(one.counts.get(verdict, 0) for one in results) for verdict in Verdict}
     pages = sum(counts.values())
@@ -125,17 +129,17 @@ def check(top: Path, paths: list[Path], unread: list[Checked], console: Console,
         else f"{len(results) - len(errors):,} files are sound"
     )
     verdict += f", {len(errors):,} could not be checked" if errors else ""
-    console.print(f"{top}: {verdict}; {plural(pages, 'page')}: {counted(counts)}")
+    click.echo(f"{top}: {verdict}; {plural(pages, 'page')}: {counted(counts)}")
     for one in wrong[:LISTED]:
         assert one.wrong
-        console.print(f"  {one.table or one.path.name}: {counted(one.counts)}")
+        click.echo(f"  {one.table or one.path.name}: {counted(one.counts)}")
         said = [f"block {page['block']}: {page['why']}" for page in one.wrong["wrong"][:1]] or one.wrong["says"][:1]
-        console.print(f"    {said[0]}")
-        console.print(f"    pgquern check-pages {one.path}")
+        click.echo(f"    {said[0]}")
+        click.echo(f"    pgquern check-pages {one.path}")
     for hidden in [f"and {len(wrong) - LISTED} files more: --json has them all"] if len(wrong) > LISTED else []:
-        console.print(hidden)
+        click.echo(hidden)
     for one in errors:
-        console.print(f"  not checked: {one.error}")
+        click.echo(f"  not checked: {one.error}")
     for advice in dict.fromkeys(advice for one in wrong for advice in one.advice):
-        console.print(advice)
+        click.echo(advice)
     return status

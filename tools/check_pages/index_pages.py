@@ -5,10 +5,8 @@ Upstream: BTPageOpaqueData (nbtree.h), HashPageOpaqueData (hash.h), GISTPageOpaq
 (spgist_private.h), GinPageOpaqueData (ginblock.h), BrinSpecialSpace (brin_page.h), sequence_magic (sequence.c), of 18.
 """
 
+import struct
 from dataclasses import dataclass
-
-import numpy as np
-from numpy.typing import NDArray
 
 from tools.check_pages.catalog import BRIN_AM, BTREE_AM, GIN_AM, GIST_AM, HASH_AM, SPGIST_AM
 
@@ -38,14 +36,12 @@ KINDS = {
 BY_AM = dict(zip((BTREE_AM, HASH_AM, GIST_AM, SPGIST_AM, GIN_AM, BRIN_AM), KINDS, strict=False))
 
 
-def suspect(fields: NDArray[np.uint16], kind: str) -> NDArray[np.bool_]:
-    """Which pages have a fault. fields: a row of 16-bit words for each page."""
+def suspect(pages: bytes | memoryview, size: int, kind: str) -> bytes:
+    """A byte for each page: whether it has a fault."""
     if not (has := KINDS.get(kind)):
-        return np.zeros(len(fields), np.bool_)
-    words = fields[:, -has.word]
-    found: NDArray[np.bool_] = (words < has.least) | (words > has.most)
-    found |= fields[:, 8] != 2 * fields.shape[1] - has.special
-    return found
+        return bytes(len(pages) // size)
+    each = struct.iter_unpack(f"<16xH{size - 18 - 2 * has.word}xH{2 * has.word - 2}x", pages)
+    return bytes(special != size - has.special or not has.least <= word <= has.most for special, word in each)
 
 
 def faults(page: bytes, kind: str) -> list[str]:

@@ -3,15 +3,15 @@
 
 import os
 import re
+import struct
 from collections import Counter
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from enum import IntEnum
 from pathlib import Path
 
 import click
-import numpy as np
 import pgquern.tornpage
-from numpy.typing import NDArray
 from pgquern.compaction import TupleBounds, suspect_tuples
 from pgquern.tornpage import verdicts as check_all
 
@@ -59,6 +59,9 @@ class Verdict(IntEnum):
     NEW, SOUND, ROWS, HEADER, CHECKSUM = range(5)
 
 
+Verdicts = bytes
+"""Of each page, a Verdict."""
+WRONG = re.compile(rb"[^%c%c]" % (Verdict.NEW, Verdict.SOUND))
 OURS = bytes.maketrans(
     bytes(one.value for one in pgquern.tornpage.Verdict), bytes(Verdict[one.name] for one in pgquern.tornpage.Verdict)
 )
@@ -97,13 +100,11 @@ class Relation:
     """"heap", one of index_pages.KINDS, or empty: only the pages' headers are known."""
     rows: Rows
     checksums: bool
-    verdicts: NDArray[np.uint8]
-    """Of each page, a Verdict."""
+    verdicts: Verdicts
 
     def wrong(self) -> list[int]:
         """Indexes of the wrong pages."""
-        found: list[int] = np.flatnonzero(self.verdicts > Verdict.SOUND).tolist()
-        return found
+        return [found.start() for found in WRONG.finditer(self.verdicts)]
 
     @property
     def segment_pages(self) -> int:
@@ -135,16 +136,18 @@ def any_bytes(path: Path) -> bool:
 
 def choose_block_size(path: Path, head: bytes, cluster: Cluster | None, asked: int | None) -> int:
     """What was asked for, or what pg_control says, or else the pages. CannotCheck: most pages say another size."""
+    if cluster:
+        if asked not in (None, cluster.block_size):
+            raise CannotCheck(
+                f"{path}: pg_control of {cluster.path} says {cluster.block_size}: leave {option('BLOCK_SIZE')} out"
+            )
+        return cluster.block_size
     found = format_of(head)
-    if not cluster and (words := foreign(found)):
+    if words := foreign(found):
         raise CannotCheck(f"{path}: {words}")
     says = found and found.block_size
-    size = asked or (cluster.block_size if cluster else says or 8192)
-    if cluster and asked not in (None, cluster.block_size):
-        raise CannotCheck(
-            f"{path}: pg_control of {cluster.path} says {cluster.block_size}: leave {option('BLOCK_SIZE')} out"
-        )
-    if says not in (None, size) and not cluster:
+    size = asked or says or 8192
+    if says not in (None, size):
         raise CannotCheck(
             f"{path}: the pages say that they have {says} bytes, not {size}: give {option('BLOCK_SIZE', says)}"
         )
@@ -170,8 +173,7 @@ def kind_of(path: Path, head: bytes, block_size: int, am: int) -> str:
         return ""
     if am:
         return "heap" if am == HEAP_AM else index_pages.BY_AM.get(am, "")
-    whole = np.frombuffer(head[: len(head) // SIZE * SIZE], np.uint8).reshape(-1, SIZE)
-    return index_kind(whole) or "heap"
+    return index_kind(head[: len(head) // SIZE * SIZE]) or "heap"
 
 
 def read(path: Path, asked: int | None, *, checksums: bool = True) -> Relation:
@@ -198,20 +200,20 @@ def read(path: Path, asked: int | None, *, checksums: bool = True) -> Relation:
     if first + path.stat().st_size // block_size > BLOCKS:
         raise CannotCheck(f"{path}: a relation has at most {BLOCKS:,} pages: none has this segment")
     kind, have = kind_of(path, head, block_size, rows.am), cluster.checksums if cluster else checksums
-    relation = Relation(path, 0, block_size, first, cluster, kind, rows, have, np.zeros(0, np.uint8))
-    found, done, seen, stored = list[tuple[int, NDArray[np.uint8]]](), 0, 0, False
+    relation = Relation(path, 0, block_size, first, cluster, kind, rows, have, b"")
+    found, done, seen, stored = list[tuple[int, bytes]](), 0, 0, False
     try:
         with path.open("rb", buffering=0) as file:
             for at, content in chunks(file, CHUNK // block_size * block_size, block_size):
                 page, pages = at // block_size, content[: len(content) // block_size * block_size]
                 found.append((page, verdicts_of(pages, first + page, relation)))
                 done, seen = page + len(found[-1][1]), at + len(content)
-                stored = stored or bool(np.frombuffer(pages, "<u2").reshape(-1, block_size // 2)[:, 4].any())
-        verdicts = np.zeros(seen // block_size, np.uint8)  # what is in holes is new
+                stored = stored or any(any(pages[i + 8 : i + 10]) for i in range(0, len(pages), block_size))
+        verdicts = bytearray(seen // block_size)  # what is in holes is new
         for page, those in found:
             verdicts[page : page + len(those)] = those
-        relation = replace(relation, bytes=seen, verdicts=verdicts)
-        if not cluster and not stored and (verdicts == Verdict.CHECKSUM).any():
+        relation = replace(relation, bytes=seen, verdicts=bytes(verdicts))
+        if not cluster and not stored and Verdict.CHECKSUM in verdicts:
             raise CannotCheck(
                 f"{path}: no page has a checksum, and there is no pg_control in the folders above that says whether the"
                 " cluster was made without --data-checksums: check the file where it lies in its cluster (of a"
@@ -222,28 +224,35 @@ def read(path: Path, asked: int | None, *, checksums: bool = True) -> Relation:
         raise CannotCheck(f"{path}: after block {first + done}: {os_words(path, error)}") from error
 
 
-def verdicts_of(pages: bytes | memoryview, first: int, relation: Relation) -> NDArray[np.uint8]:
+def verdicts_of(pages: bytes | memoryview, first: int, relation: Relation) -> bytes:
     """Of pages from block `first` on. Without checksums a page that has only a wrong one is judged by the rest."""
     size = relation.block_size
-    found = np.frombuffer(bytearray(check_all(pages, block_size=size, first_block=first).translate(OURS)), np.uint8)
-    fields = np.frombuffer(pages, "<u2").reshape(-1, size // 2)
-    doubted = (fields[:, 9] != size | 4) | (fields[:, 5] & ~np.uint16(7) != 0)
-    if end := end_of_log(relation):
-        lsn = fields.view("<u4")[:, :2].astype(np.uint64)
-        doubted |= (lsn[:, 0] << np.uint64(32) | lsn[:, 1]) > end
+    found = bytearray(check_all(pages, block_size=size, first_block=first).translate(OURS))
+    if not relation.checksums:
+        found = found.replace(bytes([Verdict.CHECKSUM]), bytes([Verdict.SOUND]))
+    for i in doubted(pages, first, relation):
+        if found[i] == Verdict.SOUND:
+            header, *others = said_of(bytes(pages[i * size : (i + 1) * size]), first + i, relation)
+            found[i] = Verdict.HEADER if header else Verdict.ROWS if others else Verdict.SOUND
+    return bytes(found)
+
+
+def doubted(pages: bytes | memoryview, first: int, relation: Relation) -> Iterator[int]:
+    """The indexes of all pages of which said_of may say something.
+
+    Without numpy, here and beside it: to load that takes longer than to check half a gigabyte.
+    """
+    size, end = relation.block_size, end_of_log(relation) or 1 << 64
     if relation.kind == "heap":
-        doubted |= fields[:, 8] != size
         suspect = suspect_tuples(pages, tuple_bounds(relation.rows.bounds), first_block=first)
-        doubted |= np.frombuffer(suspect, np.uint8) != 0
-    elif relation.kind:
-        doubted |= index_pages.suspect(fields, relation.kind)
-    looked = (found == Verdict.SOUND) & doubted
-    looked |= (found == Verdict.CHECKSUM) & (not relation.checksums)
-    for i in np.flatnonzero(looked).tolist():
-        page = bytes(pages[i * size : (i + 1) * size])
-        header, *others = said_of(page, first + i, relation)
-        found[i] = Verdict.HEADER if header else Verdict.ROWS if others else Verdict.SOUND
-    return found
+    else:
+        suspect = index_pages.suspect(pages, size, relation.kind)
+    least = size if relation.kind == "heap" else 0
+    headers = struct.iter_unpack(f"<II2x5H{size - 20}x", pages)
+    for i, (high, low, flags, lower, upper, special, version) in enumerate(headers):
+        odd = flags > 7 or version != size | 4 or special % 8 or high << 32 | low > end
+        if odd or suspect[i] or not (upper > 0 and lower <= upper <= special and least <= special <= size):
+            yield i
 
 
 def end_of_log(relation: Relation) -> int:
@@ -274,8 +283,7 @@ def said_of(page: bytes, block: int, relation: Relation) -> list[str]:
         header.append(f"pd_lsn {_lsn(lsn)} lies beyond the end of the log, {_lsn(end)}")
     others = list[str]()
     if relation.kind == "heap":
-        array = np.frombuffer(page, np.uint8).reshape(1, -1)
-        refused = why_refused(array).get(0, "")
+        refused = why_refused(page).get(0, "")
         others += [refused] * (refused not in header)
         if not relation.checksums and (other := block_of_rows(page, least=2)) not in (None, block):
             others.append(f"its rows say that they are of block {other}")
@@ -319,9 +327,9 @@ def right_block(page: bytes, relation: Relation) -> int | None:
 SOUND = bytes([pgquern.tornpage.Verdict.SOUND])
 
 
-def confirmed(relation: Relation) -> NDArray[np.uint8]:
+def confirmed(relation: Relation) -> bytes:
     """The verdicts, after wrong pages were read again."""
-    found, size = relation.verdicts.copy(), relation.block_size
+    found, size = bytearray(relation.verdicts), relation.block_size
     with relation.path.open("rb", buffering=0) as file:
         for i in relation.wrong():
             for _ in range(AGAIN):
@@ -329,14 +337,14 @@ def confirmed(relation: Relation) -> NDArray[np.uint8]:
                 page = file.read(size)
                 if len(page) == size and found[i] > Verdict.SOUND:
                     (found[i],) = verdicts_of(page, relation.first_block + i, relation)
-    return found
+    return bytes(found)
 
 
 def other_segment(relation: Relation) -> int | None:
     """Which one it is by its checksums, if all are wrong for the one that its name says."""
     wrong, size = relation.wrong(), relation.block_size
     # One page alone fits to one of a thousand numbers too easily.
-    if len(wrong) < 2 or not np.isin(relation.verdicts, (Verdict.CHECKSUM, Verdict.NEW)).all():
+    if len(wrong) < 2 or not {*relation.verdicts} <= {Verdict.CHECKSUM, Verdict.NEW}:
         return None
     with relation.path.open("rb") as file:
         pages = [(i, os.pread(file.fileno(), size, i * size)) for i in wrong[:TRIED]]

@@ -4,8 +4,6 @@
 from collections.abc import Iterator
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
 from pgquern.tornpage import checksums
 
 from tools.check_pages.relation import Relation, Verdict, other_segment, right_block, said_of
@@ -41,9 +39,9 @@ WORDS = {
 FAULTS_A_PAGE = 5
 
 
-def counts_of(verdicts: NDArray[np.uint8]) -> dict[Verdict, int]:
+def counts_of(verdicts: bytes) -> dict[Verdict, int]:
     """How many pages have which verdict."""
-    return {verdict: int(np.count_nonzero(verdicts == verdict)) for verdict in Verdict}
+    return {verdict: verdicts.count(verdict) for verdict in Verdict}
 
 
 def counted(counts: dict[Verdict, int]) -> str:
@@ -55,8 +53,7 @@ def end_of(relation: Relation) -> list[str]:
     """What can be said of the file's end: bytes of a broken page, a segment that is too short, zeroed pages."""
     size, pages = relation.block_size, len(relation.verdicts)
     rest = relation.bytes - pages * size
-    filled = np.flatnonzero(relation.verdicts)
-    zeroed = pages - int(filled[-1]) - 1 if len(filled) else pages
+    zeroed = pages - len(relation.verdicts.rstrip(bytes([Verdict.NEW])))
     said = []
     if rest:
         said.append(
@@ -94,7 +91,7 @@ def advised(relation: Relation) -> list[str]:
         return [f"What to do: the checksums are right for segment {number}: give the file such a name as {name}."]
     if relation.sound:
         return []
-    cluster, rows = relation.cluster, bool((relation.verdicts == Verdict.ROWS).any())
+    cluster, rows = relation.cluster, Verdict.ROWS in relation.verdicts
     said = [BACKUP] * bool(cluster and cluster.is_backup) + [NEXT] + [DAMAGED_ROWS] * rows
     said += [NOT_SHUT_DOWN] * bool(cluster and cluster.ids.redo and not cluster.ids.shut_down)
     return said + [ANOTHER_KIND] * (rows and relation.kind == "heap" and not relation.rows.am)

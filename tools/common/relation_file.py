@@ -97,8 +97,9 @@ class ClusterError(ValueError):
 
 def above(path: Path) -> Iterator[Path]:
     """The folders above a file: by its name (that of a tablespace's may begin in its cluster), then where it lies."""
-    seen = (*Path(os.path.normpath(path.absolute())).parents, *path.resolve().parents)
-    return iter(dict.fromkeys(seen))
+    named = Path(os.path.abspath(path)).parents
+    yield from named
+    yield from (folder for folder in path.resolve().parents if folder not in named)
 
 
 def start_of(path: Path, size: int) -> bytes | None:

@@ -174,8 +174,7 @@ def require_heap(path: Path) -> tuple[Cluster | None, Files]:
     size = cluster.block_size if cluster else says.block_size if says else SIZE
     if size != SIZE:
         raise CannotLook(f"{path}: pages of {size} bytes: the kernels compact pages of {SIZE} bytes only")
-    whole = np.frombuffer(head[: len(head) // SIZE * SIZE], np.uint8).reshape(-1, SIZE)
-    if kind := index_kind(whole):
+    if kind := index_kind(head[: len(head) // SIZE * SIZE]):
         raise CannotLook(
             f"{path}: no heap, but {kind}: give a table's file, SELECT pg_relation_filepath('table') names it"
         )
@@ -266,7 +265,7 @@ def must_be_drawable(path: Path, files: Files, block: int) -> None:
         content = files.page(block - first)
         if not any(content):
             raise CannotLook(f"block {block} is new (all zero): there is nothing to draw")
-        refused = why_refused(np.frombuffer(content, np.uint8).reshape(1, SIZE))
+        refused = why_refused(content)
         if refused and not left:
             raise CannotLook(f"block {block} cannot be drawn: {refused[0]}")
 

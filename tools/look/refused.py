@@ -1,13 +1,17 @@
 # SPDX-License-Identifier: PostgreSQL
 """Which pages are no sound pages of a heap, and why; and how files that are no heap are told from it."""
 
-import numpy as np
+import struct
+from typing import TYPE_CHECKING, Any
+
 from _pgquern import ffi, lib
-from numpy.typing import NDArray
 from pgquern.errors import PgquernError
 
 from ref import page as heap
 from tools.common.relation_file import header_faults
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 SIZE = heap.BLCKSZ
 SPECIAL = {
@@ -21,15 +25,16 @@ SPECIAL = {
 """The last two bytes of a page."""
 
 
-def index_kind(pages: NDArray[np.uint8]) -> str:
+def index_kind(pages: bytes) -> str:
     """What the pages are that have a special space, which a heap's have not; empty if most have none."""
-    words = pages.view("<u2")
-    special = words[:, 8]
-    initialised = words[:, 7] > 0
-    others = initialised & (special < SIZE) & (special >= heap.SIZE_OF_PAGE_HEADER)
-    if not initialised.any() or 2 * others.sum() <= initialised.sum():
+    initialised, others = 0, list[int]()
+    for i, (upper, special) in enumerate(struct.iter_unpack(f"<14xHH{SIZE - 18}x", pages)):
+        initialised += upper > 0
+        if upper > 0 and heap.SIZE_OF_PAGE_HEADER <= special < SIZE:
+            others.append(i)
+    if not others or 2 * len(others) <= initialised:
         return ""
-    page = bytes(pages[int(np.argmax(others))])
+    page = pages[others[0] * SIZE : (others[0] + 1) * SIZE]
     if page[24:28] == (0x053162).to_bytes(4, "little"):
         return "a B-tree index"
     if page[int.from_bytes(page[16:18], "little") :][:4] == (0x1717).to_bytes(4, "little"):
@@ -37,18 +42,19 @@ def index_kind(pages: NDArray[np.uint8]) -> str:
     return SPECIAL.get(page[-2:], "an index")
 
 
-def why_refused(pages: NDArray[np.uint8]) -> dict[int, str]:
+def why_refused(pages: "bytes | NDArray[Any]") -> dict[int, str]:
     """The index of each page that is no sound page of a heap, and why. A new page is none of them."""
-    reasons, fields = dict[int, str](), pages.view("<u2")
-    # The kernels do not look at these two, and their refusal does not depend on what they cut off.
-    odd = (fields[:, 5] & ~np.uint16(heap.PD_VALID_FLAG_BITS) != 0) | (fields[:, 9] != SIZE | heap.LAYOUT_VERSION)
-    odd |= fields[:, 8] != SIZE
-    copy, statuses = ffi.from_buffer("uint8_t[]", bytearray(pages)), ffi.new("pgq_status[]", len(pages))
-    calls = ffi.new("void *[]", [copy + at for at in range(0, len(copy), SIZE)])
-    lib.pgq_compaction_repair_fragmentation_batch(calls, len(pages), False, statuses)
-    for i, status in enumerate(statuses):
-        if (status.code or odd[i]) and pages[i].any():
-            words = "pd_special is not 8192: no page of a heap" if fields[i, 8] != SIZE else ""
+    reasons, content = dict[int, str](), bytes(pages)
+    number = len(content) // SIZE
+    copy, statuses = ffi.from_buffer("uint8_t[]", bytearray(content)), ffi.new("pgq_status[]", number)
+    calls = ffi.new("void *[]", [copy + i * SIZE for i in range(number)])
+    lib.pgq_compaction_repair_fragmentation_batch(calls, number, False, statuses)
+    for i, (flags, special, version) in enumerate(struct.iter_unpack(f"<10xH4xHH{SIZE - 20}x", content)):
+        # The kernels do not look at these, and their refusal does not depend on what they cut off.
+        odd = flags & ~heap.PD_VALID_FLAG_BITS or special != SIZE or version != SIZE | heap.LAYOUT_VERSION
+        page, status = content[i * SIZE : (i + 1) * SIZE], statuses[i]
+        if (status.code or odd) and any(page):
+            words = "pd_special is not 8192: no page of a heap" if special != SIZE else ""
             words = str(PgquernError(status.code, status.index)) if status.code else words
-            reasons[i] = "; ".join(filter(None, [header_faults(bytes(pages[i])), words]))
+            reasons[i] = "; ".join(filter(None, [header_faults(page), words]))
     return reasons

@@ -8,18 +8,18 @@ from tools.pgquern import interrupts
 if __name__ == "__main__":
     interrupts.end_the_program()  # until all is imported: the launcher has blocked them
 
-import difflib
 import io
 import os
 import sys
-import traceback
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
-from click.shell_completion import CompletionItem
 
 from tools.pgquern import house, program
 from tools.pgquern.registry import GROUPS, Entry, entries
+
+if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
 
 HELP = """Verified kernels for PostgreSQL: look into files of your own, put a kernel of your own on trial, simulate.
 
@@ -56,6 +56,8 @@ class Commands(click.Group):
         name = args[0]
         if name in self.found or name.startswith("-") or ctx.resilient_parsing:
             return super().resolve_command(ctx, args)
+        import difflib  # what few calls need is loaded by them, here and in the programs
+
         near = difflib.get_close_matches(name, self.found, 1)
         more = f"did you mean {near[0]}?" if near else "pgquern --help lists them"
         raise click.UsageError(f"there is no command {name!r}: {more}", ctx)
@@ -86,7 +88,9 @@ class Commands(click.Group):
                 rows = [(name.ljust(width), entry.says) for name, entry in self.found.items() if entry.group == group]
                 formatter.write_dl(rows)
 
-    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> "list[CompletionItem]":
+        from click.shell_completion import CompletionItem
+
         names = [name for name in self.found if name.startswith(incomplete)]
         options = click.Command.shell_complete(self, ctx, incomplete)
         return [*(CompletionItem(name, help=self.found[name].says) for name in names), *options]
@@ -118,6 +122,8 @@ def start() -> None:
     try:
         main(prog_name="pgquern")
     except Exception:
+        import traceback
+
         traceback.print_exc()
         sys.exit(2)
 

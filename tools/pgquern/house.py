@@ -8,12 +8,9 @@ import subprocess
 import sys
 import tomllib
 from functools import cache
-from importlib import metadata
 from pathlib import Path
 
 import click
-
-from tools.common import environment
 
 TOP = Path(__file__).resolve().parents[2]
 IS_CLONE = (TOP / "Makefile").is_file()
@@ -31,6 +28,10 @@ class Failed(click.ClickException):
 
 def version() -> str:
     """The version, and the commit if it is known."""
+    from importlib import metadata
+
+    from tools.common import environment
+
     if IS_CLONE:
         number = tomllib.loads((TOP / "pyproject.toml").read_text())["project"]["version"]
         commit = environment.commit(TOP)
