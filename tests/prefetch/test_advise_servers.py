@@ -142,6 +142,7 @@ def test_another_file_of_the_cluster_or_the_recording(recovery: Recorded) -> Non
     strace = max(recovery.trace.iterdir(), key=lambda path: path.stat().st_size)
     for path in (folder / "segment", folder / "pg_control", strace):
         refused(path, "is not a record as pg_waldump prints it")
+    refused(folder / "segment", "Give what pg_waldump prints of it")
     refused(recovery.trace, "is a directory")
 
 

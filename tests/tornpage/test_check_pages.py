@@ -108,6 +108,13 @@ def test_a_torn_page_is_named_and_drawn(tmp_path: Path) -> None:
     assert (TOP / said.rpartition("picture: ")[2].strip()).read_bytes()[1:4] == b"PNG"
 
 
+def test_a_part_of_a_page_alone(tmp_path: Path) -> None:
+    """There is nothing to draw."""
+    (tmp_path / "16384").write_bytes(bytes(8191))
+    status, said = checked(tmp_path / "16384")
+    assert (status, "TRUNCATED: 8191 bytes are all, 1 less" in said, "picture" in said) == (1, True, False), said
+
+
 @pytest.mark.parametrize("lost", [1, 4096, 8191])
 def test_a_truncated_file(tmp_path: Path, lost: int) -> None:
     path, pages = relation(tmp_path)
@@ -139,7 +146,7 @@ def test_files_that_cannot_be_checked(tmp_path: Path) -> None:
         "dangling": "the link points nowhere",
         "fifo": "this is a FIFO, which has no pages",
         "/dev/null": "this is a device",
-        ".": "this is a directory: give a relation's file in it",
+        ".": "no relation is in this directory: give a data directory",
     }.items():
         status, said = checked(tmp_path / name)
         assert (status, words in said) == (2, True), said
@@ -176,13 +183,27 @@ def damaged(pages: bytearray, at: int, value: int) -> bytearray:
     ],
 )
 def test_a_broken_header_is_said_field_by_field(tmp_path: Path, at: int, value: int, says: str) -> None:
-    path, pages = relation(tmp_path)
-    path.write_bytes(damaged(pages, at, value))
-    status, said = checked(path)
-    assert status == 1
-    assert "block 2, byte 16384: pd_checksum is right; " in said
-    assert says.partition(", pd_special")[0] in said
-    assert "1 with a broken header" in said
+    """With checksums and without; of a heap, and of what is none."""
+    for name in ("16384", "16384_vm"):
+        path, pages = relation(tmp_path, name)
+        path.write_bytes(damaged(pages, at, value))
+        for options, first in (((), "pd_checksum is right; "), (("--no-checksums",), "pd_")):
+            status, said = checked(path, *options)
+            assert status == 1
+            assert f"block 2, byte 16384: {first}" in said
+            assert says.partition(", pd_special")[0] in said
+            assert "1 with a broken header" in said
+
+
+def test_a_sound_page_without_a_checksum_is_not_read_again_in_python(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It would take a thousand times as long as by the kernels."""
+    path = tmp_path / "16384"
+    path.write_bytes(heap_page(item(8160)) * 3)
+    cluster(tmp_path, checksums=False)
+    monkeypatch.setattr(check_pages, "said_of", lambda *_: pytest.fail("it is read again"))
+    assert checked(path)[0] == 0
 
 
 def test_a_damaged_size_on_the_first_page_misleads_nobody(tmp_path: Path) -> None:

@@ -114,13 +114,17 @@ def main(block_size: int | None, no_checksums: bool, as_json: bool, file: str) -
     if Path(file).is_dir():
         from tools.check_pages import folder
 
-        if any(found := folder.files(Path(file))):
-            sys.exit(folder.check(Path(file), *found, as_json=as_json))
+        if not any(found := folder.files(Path(file))):
+            raise CannotCheck(
+                f"{file}: no relation is in this directory: give a data directory, a database's folder in it (base/5),"
+                " or a relation's file"
+            )
+        sys.exit(folder.check(Path(file), *found, as_json=as_json))
     relation = read(Path(file), block_size, checksums=not no_checksums)
     if not as_json:
         show(relation)
     drawing = None
-    if not relation.sound:
+    if not relation.sound and relation.verdicts:
         from tools.common import picture
 
         drawing = picture.of_file("check-pages", relation.path, ".png", lambda target: draw(relation, target))

@@ -56,9 +56,10 @@ def end_of(relation: Relation) -> list[str]:
     zeroed = pages - len(relation.verdicts.rstrip(bytes([Verdict.NEW])))
     said = []
     if rest:
+        where = "follow the last page" if pages else "are all"
         said.append(
-            f"TRUNCATED: {rest} bytes follow the last page, {size - rest} less than a page has. A server does not read"
-            " them, and overwrites them when it extends the relation."
+            f"TRUNCATED: {rest} bytes {where}, {size - rest} less than a page has. A server does not read them, and"
+            " overwrites them when it extends the relation."
         )
     if relation.lacks_pages:
         said.append(

@@ -178,7 +178,8 @@ def _matches(path: Path) -> Iterator[tuple[int, re.Match[str]]]:
     for number, line in _joined(path):
         match = _LINE.match(line)
         if match is None:
-            raise ListingError(f"{path}, line {number} is not a record as pg_waldump prints it: {line[:60]!r}")
+            more = ". Is it a segment of the log? Give what pg_waldump prints of it" * ("\0" in line)
+            raise ListingError(f"{path}, line {number} is not a record as pg_waldump prints it: {line[:60]!r}{more}")
         yield number, match
     if not number:
         raise ListingError(f"{path}: no record; it must be what pg_waldump prints")

@@ -75,7 +75,7 @@ def read_strace(path: Path) -> Trace:
     if path.is_dir():
         files = sorted(file for file in path.iterdir() if file.is_file())
         if not files:
-            raise StraceError(f"{path}: no file")
+            raise StraceError(f"{path}: no file is in this folder: give the one to which strace -ff -o wrote")
         path = max(files, key=_likely)
     trace = Trace(path)
     for number, line in enumerate(lines(path), 1):
