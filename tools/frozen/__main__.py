@@ -13,7 +13,6 @@ import sys
 from pathlib import Path
 
 import click
-from rich.console import Console
 
 from tools.common.answer import json_option, print_json, safe
 from tools.common.options import option
@@ -71,9 +70,8 @@ def main(where: str, since: str | None, as_json: bool) -> None:
     if as_json:
         print_json(document(answer, rate))
     else:
-        console = Console(soft_wrap=True, highlight=False, markup=False)
         for line in lines(answer, rate):
-            console.print(safe(line))
+            click.echo(safe(line))
     sys.exit(1 if answer.findings else 0)
 
 

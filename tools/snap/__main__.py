@@ -19,7 +19,6 @@ from typing import Any
 
 import click
 from pgquern.snapbuild import Committed
-from rich.console import Console
 
 from ref.snapbuild import purge_catchange
 from ref.xid import XID
@@ -301,17 +300,16 @@ def main(xmin: int | None, as_json: bool, path: str) -> None:
     if as_json:
         print_json([found_in(answer) for answer in answers])
     else:
-        console = Console(soft_wrap=True, highlight=False, markup=False)
         if len(answers) > 1:
-            console.print(f"{len(answers):,} files, {sum(not answer.good for answer in answers):,} with a fault")
+            click.echo(f"{len(answers):,} files, {sum(not answer.good for answer in answers):,} with a fault")
             for line in summary([answer.path for answer in answers]):
-                console.print(line)
+                click.echo(line)
         hidden = [answer for answer in answers[LISTED:] if answer.good]
         if hidden:
-            console.print(f"{len(hidden):,} sound files are not shown; --json has all")
+            click.echo(f"{len(hidden):,} sound files are not shown; --json has all")
         for answer in (answer for i, answer in enumerate(answers) if i < LISTED or not answer.good):
             for line in lines(answer, xmin) if len(answers) == 1 else short(answer):
-                console.print(line)
+                click.echo(line)
     sys.exit(0 if all(answer.good for answer in answers) else 1)
 
 
