@@ -144,14 +144,21 @@ static bool is_the_one(void)
 }
 
 /* As tests/mount/test_operations.py reads it. */
+typedef struct record {
+    uint64_t ino, at, size;
+    char what, came, rest[6];
+} record;
+
 static void trace(char what, char came, ino_t ino, const void *bytes, size_t size, off_t at)
 {
     const char *name = getenv("CRASH_TRACE");
     FILE *file = name != NULL && ino != 0 ? fopen(name, "a") : NULL;
 
+    record r = {ino, (uint64_t)at, size, what, came, ""};
+
     if (file == NULL)
         return;
-    fwrite(&(struct { uint64_t ino, at, size; char what, came, rest[6]; }){ino, (uint64_t)at, size, what, came, ""}, 32, 1, file);
+    fwrite(&r, sizeof(r), 1, file);
     fwrite(bytes, size, 1, file);
     fclose(file);
 }

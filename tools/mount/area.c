@@ -130,7 +130,8 @@ static int open_file(int data, const char *path, int *fd)
         return path[0] == '\0' || is_lost(path) ? 0 : -errno;
     /* Root must not write where the owner of the data, who may have written the area, could not. */
     int failed = SYS(fstat(*fd, &s));
-    return failed == 0 && (failed = SYS(fstat(data, &owner))) == 0 && s.st_uid != owner.st_uid ? -EPERM : failed;
+    return failed == 0 && (failed = SYS(fstat(data, &owner))) == 0 && s.st_uid != owner.st_uid ? -EPERM
+                                                                                               : failed;
 }
 
 static int repair(int fd, uint32_t file, const uint8_t *bytes, uint64_t *repaired)
