@@ -21,7 +21,7 @@ import click
 
 from tools.check_pages.relation import CannotCheck, Relation, Verdict, read
 from tools.check_pages.report import WORDS, advised, counted, counts_of, end_of, faults, says_cluster, summary
-from tools.common.answer import json_option, plural, print_json
+from tools.common.answer import json_option, plural, print_json, say
 from tools.common.relation_file import BLOCK_SIZES, fork
 
 LISTED = 20
@@ -50,27 +50,27 @@ def grid(relation: Relation, cells: int) -> tuple[list[Verdict], int]:
 def show(relation: Relation) -> None:
     """The verdict, the picture in the terminal, and the list of what is wrong."""
     size, pages, first = relation.block_size, len(relation.verdicts), relation.first_block
-    click.echo(f"{relation.path}: {plural(pages, 'page')} of {size} bytes: {counted(counts_of(relation.verdicts))}")
+    say(f"{relation.path}: {plural(pages, 'page')} of {size} bytes: {counted(counts_of(relation.verdicts))}")
     if relation.rows.table:
-        click.echo(f"this is {relation.rows.table}")
+        say(f"this is {relation.rows.table}")
     blocks = f", blocks {first} to {first + pages - 1}" if pages else ""
-    click.echo(f"{relation.bytes:,} bytes{blocks}. {says_cluster(relation.cluster)}")
+    say(f"{relation.bytes:,} bytes{blocks}. {says_cluster(relation.cluster)}")
     if words := fork(relation.path):
-        click.echo(f"this is {words}")
+        say(f"this is {words}")
     cells, each = grid(relation, CELLS)
     colour = False if os.environ.get("NO_COLOR") else None
     for at in range(0, len(cells), 72):
         click.echo("".join(MARKS[verdict] for verdict in cells[at : at + 72]), color=colour)
     if each > 1:
-        click.echo(f"a mark stands for {each} pages and shows the worst of them")
+        say(f"a mark stands for {each} pages and shows the worst of them")
     for i, why in faults(relation, LISTED):
-        click.echo(f"  block {first + i}, byte {i * size}: {why}")
+        say(f"  block {first + i}, byte {i * size}: {why}")
     if (more := len(relation.wrong()) - LISTED) > 0:
-        click.echo(f"  and {more} more")
+        say(f"  and {more} more")
     for said in end_of(relation):
-        click.echo(said)
+        say(said)
     for advice in advised(relation):
-        click.echo(advice)
+        say(advice)
 
 
 def draw(relation: Relation, file: BinaryIO) -> None:
@@ -131,7 +131,7 @@ def main(block_size: int | None, no_checksums: bool, as_json: bool, file: str) -
     if as_json:
         print_json({**summary(relation), "picture": drawing})
     elif drawing:
-        click.echo(f"picture: {drawing}")
+        say(f"picture: {drawing}")
     sys.exit(0 if relation.sound else 1)
 
 

@@ -11,11 +11,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import click
-
 from tools.check_pages.relation import CannotCheck, Verdict, read
 from tools.check_pages.report import advised, counted, counts_of, summary
-from tools.common.answer import plural, print_json
+from tools.common.answer import plural, print_json, say
 from tools.common.relation_file import os_words, start_of
 
 LISTED = 50
@@ -129,17 +127,17 @@ def check(top: Path, paths: list[Path], unread: list[Checked], *, as_json: bool)
         else f"{len(results) - len(errors):,} files are sound"
     )
     verdict += f", {len(errors):,} could not be checked" if errors else ""
-    click.echo(f"{top}: {verdict}; {plural(pages, 'page')}: {counted(counts)}")
+    say(f"{top}: {verdict}; {plural(pages, 'page')}: {counted(counts)}")
     for one in wrong[:LISTED]:
         assert one.wrong
-        click.echo(f"  {one.table or one.path.name}: {counted(one.counts)}")
+        say(f"  {one.table or one.path.name}: {counted(one.counts)}")
         said = [f"block {page['block']}: {page['why']}" for page in one.wrong["wrong"][:1]] or one.wrong["says"][:1]
-        click.echo(f"    {said[0]}")
-        click.echo(f"    pgquern check-pages {one.path}")
+        say(f"    {said[0]}")
+        say(f"    pgquern check-pages {one.path}")
     for hidden in [f"and {len(wrong) - LISTED} files more: --json has them all"] if len(wrong) > LISTED else []:
-        click.echo(hidden)
+        say(hidden)
     for one in errors:
-        click.echo(f"  not checked: {one.error}")
+        say(f"  not checked: {one.error}")
     for advice in dict.fromkeys(advice for one in wrong for advice in one.advice):
-        click.echo(advice)
+        say(advice)
     return status

@@ -22,6 +22,11 @@ def print_json(answer: object) -> None:
     click.echo(json.dumps(answer, indent=1, allow_nan=False))
 
 
+def say(line: str) -> None:
+    """A line as it is. By itself click takes out what looks like a colour, which a file's name may have."""
+    click.echo(line, color=True)
+
+
 def safe(text: str) -> str:
     """Names may hold what would start a new line or command the terminal."""
     return "".join(c if c.isprintable() else ascii(c)[1:-1] for c in text)

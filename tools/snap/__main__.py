@@ -22,7 +22,7 @@ from pgquern.snapbuild import Committed
 
 from ref.snapbuild import purge_catchange
 from ref.xid import XID
-from tools.common.answer import json_option, print_json
+from tools.common.answer import json_option, print_json, say
 from tools.common.relation_file import ClusterError, major_of, os_words
 from tools.snap.file import FLAGS, LAYOUTS, LSNS, PREFIX, NoSnapError, Snap, decode, lsn, lsn_of, prefix
 from tools.snap.slots import summary
@@ -301,15 +301,15 @@ def main(xmin: int | None, as_json: bool, path: str) -> None:
         print_json([found_in(answer) for answer in answers])
     else:
         if len(answers) > 1:
-            click.echo(f"{len(answers):,} files, {sum(not answer.good for answer in answers):,} with a fault")
+            say(f"{len(answers):,} files, {sum(not answer.good for answer in answers):,} with a fault")
             for line in summary([answer.path for answer in answers]):
-                click.echo(line)
+                say(line)
         hidden = [answer for answer in answers[LISTED:] if answer.good]
         if hidden:
-            click.echo(f"{len(hidden):,} sound files are not shown; --json has all")
+            say(f"{len(hidden):,} sound files are not shown; --json has all")
         for answer in (answer for i, answer in enumerate(answers) if i < LISTED or not answer.good):
             for line in lines(answer, xmin) if len(answers) == 1 else short(answer):
-                click.echo(line)
+                say(line)
     sys.exit(0 if all(answer.good for answer in answers) else 1)
 
 
