@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: PostgreSQL
 """A call that refuses, or gives up at a value in the future, writes no output: each holds what it held before."""
 
+from itertools import product
 from typing import Any
 
 import pytest
@@ -9,11 +10,15 @@ from pgquern.datfrozenxid import variants
 
 from tests.common.tally import tally
 from tests.common.variants import every_variant
+from tests.datfrozenxid.strategies import HALF
 
 UNTOUCHED = (77, 78)
 NINE = (9, 9)
-WRONG = [((0, 9), NINE), (NINE, (2, 9)), ((9, 0), NINE), (NINE, (9, 0)), ((10, 9), NINE), ((9, 10), NINE)]
-"""Starts (or minima) and next ids that are refused."""
+WRONG_MULTIS = [(0, 9), (9, 0), (10, 9), (9 + HALF, 9), (9, 9 + HALF)]
+WRONG_XIDS = [*WRONG_MULTIS, (1, 9), (2, 9), (9, 1), (9, 2)]
+"""A start (or minimum) and a next id that are refused, for each of the two sorts of ids."""
+WRONG = [((x, 9), (s, 9)) for x, s in WRONG_XIDS] + [((9, x), (9, s)) for x, s in WRONG_MULTIS]
+"""The same for a pair of ids, of which the other is sound."""
 
 
 def every(kind: str) -> pytest.MarkDecorator:
@@ -45,11 +50,15 @@ def test_an_array(variant: str, multixact: bool) -> None:
         status = function(values, len(values), sound, minimum)
         assert (status.code, status.index, minimum[0]) == (future, at + 1, 77)
         tally("datfrozenxid", "arrays")
-    for start, sane in [(0, 1000), (900, 0), (1001, 1000)]:
-        minimum[0] = 77
+    array = ffi.new("uint32_t[]", [5] * 40)
+    for (start, sane), n in product(WRONG_MULTIS if multixact else WRONG_XIDS, (0, 40)):
         bounds = ffi.new("pgq_datfrozenxid_bounds *", (start, sane, multixact))
-        assert function(ffi.new("uint32_t[]", [500] * 40), 40, bounds, minimum).code == lib.PGQ_DATFROZENXID_BOUNDS
+        assert function(array, n, bounds, minimum).code == lib.PGQ_DATFROZENXID_BOUNDS
         assert minimum[0] == 77
+    for start, sane in [(1, 2)] if multixact else [(10, 9 + HALF)]:
+        bounds = ffi.new("pgq_datfrozenxid_bounds *", (start, sane, multixact))
+        assert function(array, 0, bounds, minimum).code == lib.PGQ_OK
+        assert minimum[0] == start
 
 
 @every("min_frozen_strided")
