@@ -25,10 +25,11 @@ from tools.mount.__main__ import figures
 pytestmark = [pytest.mark.servers, pytest.mark.plain]
 
 CLIENTS = 4
+CRASHES = int(os.environ.get("PGQUERN_CRASHES", "3"))
 SETTINGS: dict[str, str | int] = {
     "full_page_writes": "off", "fsync": "on", "autovacuum": "on", "autovacuum_naptime": 1, "shared_buffers": "4MB",
 }  # fmt: skip
-INITDB = ("-U", "postgres", "-A", "trust", "-E", "UTF8", "--locale=C", "--data-checksums")
+INITDB = ("-U", "postgres", "-A", "trust", "-E", "UTF8", "--locale=C", "--data-checksums", "--no-sync")
 
 
 class OnMount:
@@ -44,6 +45,8 @@ class OnMount:
         assert self.mount.start().returncode == 0
         self.server.data = self.mount.point
         self.server.tool("initdb", "-D", self.mount.point, *INITDB)
+        self.mount.end()  # what initdb does not sync is written back in a few batches
+        assert self.mount.start().returncode == 0
         self.server.configure(SETTINGS)
         self.server.start()
         self.server.execute("CREATE TABLE journal (client int, n int, PRIMARY KEY (client, n))")
@@ -72,25 +75,76 @@ class OnMount:
             while not self.crashed.is_set():
                 self.server.execute("CHECKPOINT")
 
-    def under_load(self, seconds: float | None) -> None:
-        """For so long; None: until the mount has crashed."""
+    def under_load(self, seconds: float | None, kill: str = "both") -> None:
+        """For so long, then a kill of the server, and with "both" of the mount first. None: until the mount has
+        crashed."""
         self.crashed.clear()
         threads = [threading.Thread(target=self.client, args=(i,)) for i in range(CLIENTS)]
         threads.append(threading.Thread(target=self.checkpoints))
         for thread in threads:
             thread.start()
-        if seconds is None:
-            wait_for(lambda: not os.path.exists(self.mount.point / ".pgquern-status"), "the crash")
-        else:
-            time.sleep(seconds)
-            self.mount.end(signal.SIGKILL)
+        try:
+            if seconds is None:
+                wait_for(lambda: not self.is_there, "the crash")
+            else:
+                time.sleep(seconds)
+                if kill == "both":
+                    self.mount.end(signal.SIGKILL)
+            if not self.is_there:
+                self.mount.wait()
+        finally:
+            self.crashed.set()
+            self.kill_server()
+            for thread in threads:
+                thread.join()
+
+    @property
+    def is_there(self) -> bool:
+        """Whether the mount answers."""
+        return os.path.exists(self.mount.point / ".pgquern-status")
+
+    def lose_power(self, seed: int, call: int) -> None:
+        """At this write or sync of the mount: of its start, of the server's recovery, or of what comes then."""
+        self.mount.environment = {"LD_PRELOAD": str(CRASH), "CRASH_SEED": str(seed), "CRASH_AT": str(call)}
+        started = self.mount.start().returncode == 0
+        self.mount.environment = {}
+        if started:
+            try:
+                self.server.start()
+                self.under_load(None)
+            except (ServerError, OSError):
+                if self.is_there:
+                    raise
         self.mount.wait()
-        self.crashed.set()
         self.kill_server()
-        for thread in threads:
-            thread.join()
+
+    def crash(self, chosen: random.Random) -> str:
+        """Of a server that runs: how it was killed. Then the mount is there, and the server is not."""
+        how = chosen.choice(["server", "both", "power", "power"])
+        if how == "power":
+            if chosen.random() < 0.5:
+                self.kill_server()
+            else:
+                self.server.stop()
+            self.mount.end()
+            losses = [
+                chosen.choice([chosen.randrange(1, 60), chosen.randrange(60, 900)])
+                for _ in range(chosen.choice([1, 1, 2]))
+            ]
+            for call in losses:
+                self.lose_power(chosen.randrange(1000), call)
+            how = f"power at {losses}"
+        else:
+            self.under_load(chosen.uniform(0.1, 2), how)
+        if not self.is_there:
+            assert guarded(self.server, self.mount.data)
+            assert self.mount.start().returncode == 0
+        return how
 
     def kill_server(self) -> None:
+        if not self.server.running:
+            self.server.stop("immediate")
+            return
         processes = [self.server.pid]
         for stat in Path("/proc").glob("[0-9]*/stat"):
             with suppress(OSError):
@@ -152,25 +206,22 @@ def cluster(build: Build, protect: str = "double-write") -> Iterator[OnMount]:
 
 
 def test_crashes_lose_nothing_and_tear_nothing(build: Build) -> None:
+    """kill -9 of the server, of both, and losses of power, of which each seed has another sequence."""
     with cluster(build) as on:
         server, mount = on.server, on.mount
-        on.under_load(1.5)  # kill -9 of both
-        for seed in (1, 2):  # and power losses in the middle of a write
-            assert guarded(server, mount.data)
-            assert mount.start().returncode == 0
-            server.start()
-            on.rows()
-            server.stop()
-            on.checksums()
-            mount.end()
-            mount.environment = {"LD_PRELOAD": str(CRASH), "CRASH_SEED": str(seed), "CRASH_AT": str(300 + 77 * seed)}
-            assert mount.start().returncode == 0
-            mount.environment = {}
-            server.start()
-            on.under_load(None)
+        on.under_load(1.5)
         assert mount.start().returncode == 0
         server.start()
-        on.rows()
+        for seed in range(CRASHES):
+            chosen = random.Random(seed)
+            how = on.crash(chosen)
+            print(f"seed {seed}: {how}", flush=True)
+            server.start()
+            on.rows()
+            if chosen.random() < 0.5:
+                server.stop()
+                on.checksums()
+                server.start()
         if not build.embedded:
             server.tool("pg_amcheck", "-h", server.base, "-U", "postgres", "--heapallindexed", "--all")
         server.stop()
