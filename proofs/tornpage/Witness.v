@@ -3,7 +3,7 @@
 From Coq Require Import Bool ZArith Arith List Lia Permutation.
 From Pgquern.common Require Import Premises Parts.
 From Pgquern.tornpage Require Import Checksum ChecksumFacts LoadsFacts Recovery RecoveryFacts Examples.
-From Pgquern.tornpage Require Faults Runs Survives RunsFacts VectorsFacts VectorLoadsFacts.
+From Pgquern.tornpage Require Faults Runs Survives RunsFacts VectorsFacts VectorLoadsFacts Mount MountFacts.
 Import ListNotations.
 
 Lemma lsn_of_state j : lsn_of (state_of j) = j.
@@ -68,6 +68,49 @@ Proof.
   vm_compute. repeat (split; [exact I|]). split; [|repeat (split; [exact I|]); exact I].
   split; [intros [|[|[|n]]]; left; now left|]. split; [|split; [left; now left|now left]].
   split; [exists [1; 7; 0]; split; [now left|reflexivity]|]. intros i s E. exists [1; 7; 0]. split; [now left|exact E].
+Qed.
+
+(** ** The mount: pages of two sectors, of which the first one changes *)
+Definition two_sectors (_ : nat) : list nat := [0; 0].
+Definition one_batch : Mount.batch nat := [(0, [1; 1])].
+Definition first_page (p : list nat) (k : nat) : list nat := match k with 0 => p | _ => [0; 0] end.
+Definition mounted (rewrites : bool) : list (Mount.event nat) -> Mount.mount nat := Mount.run nat rewrites (Mount.new nat two_sectors).
+Definition mount_works (n : nat) : list (Mount.event nat) := repeat (Mount.Go nat) n.
+
+Definition life_of_a_mount : list (Mount.event nat) :=
+  [Mount.Write nat 0 [7; 7]; Mount.WriteBack nat [0]] ++ mount_works 7 ++ [Mount.Fsynced nat 0 1; Mount.Write nat 0 [1; 1]; Mount.WriteBack nat [0]] ++
+  mount_works 3 ++ [Mount.PowerLoss nat (Some one_batch) (first_page [1; 7]); Mount.Start nat] ++ mount_works 7.
+(** The power fails while a page is half in place, after an fsync has covered an older version of it; recovery ends with the page of the area. *)
+Theorem a_life_of_a_mount_is_allowed :
+  Mount.all_allowed nat true (Mount.new nat two_sectors) life_of_a_mount /\
+  let m := mounted true life_of_a_mount in
+  Mount.state nat m = Mount.Emptied nat /\ Mount.promised nat m 0 = 1 /\ Faults.seen (Mount.place nat m 0) = [1; 1].
+Proof.
+  split; [|split; [vm_compute; reflexivity|split; vm_compute; reflexivity]]. repeat (split; [exact I|]). split; [|repeat (split; [exact I|]); exact I].
+  split; [left; vm_compute; now left|]. intros [|k]; vm_compute.
+  - split; [exists [1; 1]; split; [now left|reflexivity]|]. intros [|[|i]] x E; cbn in E; try (destruct i; discriminate); injection E as <-.
+    + exists [1; 1]. split; [now left|reflexivity].
+    + exists [7; 7]. split; [right; now left|reflexivity].
+  - split; [exists [0; 0]; split; [now left|reflexivity]|]. intros i x E. exists [0; 0]. split; [now left|exact E].
+Qed.
+
+Definition life_of_trust : list (Mount.event nat) :=
+  [Mount.Write nat 0 [1; 1]; Mount.WriteBack nat [0]] ++ mount_works 1 ++ [Mount.Kill nat; Mount.Start nat] ++ mount_works 1 ++
+  [Mount.PowerLoss nat None (first_page [1; 0]); Mount.Start nat] ++ mount_works 1.
+(** A recovery tears a page if it does not write the area again before it relies on it: the program is killed before it has synced its area, and the
+    power fails while recovery writes in place. *)
+Theorem an_area_that_is_trusted_tears :
+  Mount.all_allowed nat false (Mount.new nat two_sectors) life_of_trust /\
+  let m := mounted false life_of_trust in
+  Mount.state nat m = Mount.Emptied nat /\ ~ In (Faults.seen (Mount.place nat m 0)) (Mount.versions nat m 0).
+Proof.
+  split; [|split; [vm_compute; reflexivity|vm_compute; intros [E|[E|[]]]; discriminate]].
+  repeat (split; [exact I|]). split; [|repeat (split; [exact I|]); exact I].
+  split; [left; vm_compute; right; now left|]. intros [|k]; vm_compute.
+  - split; [exists [1; 1]; split; [now left|reflexivity]|]. intros [|[|i]] x E; cbn in E; try (destruct i; discriminate); injection E as <-.
+    + exists [1; 1]. split; [now left|reflexivity].
+    + exists [0; 0]. split; [right; now left|reflexivity].
+  - split; [exists [0; 0]; split; [now left|reflexivity]|]. intros i x E. exists [0; 0]. split; [now left|exact E].
 Qed.
 
 (** Rows of four words meet the hypotheses of the checksum's theorems, in an order of columns that is not the plain one. *)
@@ -230,3 +273,10 @@ Proof.
 Qed.
 Lemma vector_checksums_are_postgresqls_witness : premises_of VectorsFacts.vector_checksums_are_postgresqls.
 Proof. exists (repeat (2 ^ 32 - 1)%Z 64), 7%Z, 1. split; [reflexivity|]. apply all_words, ones_are_a_word. Qed.
+
+Lemma a_mount_finds_what_was_synced_witness : premises_of (@MountFacts.a_mount_finds_what_was_synced).
+Proof.
+  destruct a_life_of_a_mount_is_allowed as (A & _). exists nat, two_sectors, life_of_a_mount, 0. split; [exact A|vm_compute; reflexivity].
+Qed.
+Lemma a_mount_reads_the_newest_witness : premises_of (@MountFacts.a_mount_reads_the_newest).
+Proof. exists nat, two_sectors, [Mount.Write nat 0 [7; 7]], 0. split; [split; exact I|reflexivity]. Qed.

@@ -8,6 +8,8 @@
  *
  * With CRASH_LEFT=FILE the program is killed there, and nothing is lost: what is not synced stands in FILE, and the next
  * program that is given this FILE may lose it. With CRASH_FAILS=N the call number N does nothing, and fails.
+ *
+ * CRASH_TRACE names a file to which each call for a plain file adds a record, and what it writes (all of it, also if half is done).
  */
 #include <dlfcn.h>
 #include <errno.h>
@@ -141,6 +143,26 @@ static bool is_the_one(void)
     return calls == at;
 }
 
+/* As tests/mount/test_operations.py reads it. */
+typedef struct record {
+    uint64_t ino, at, size;
+    char what, came, rest[6];
+} record;
+
+static void trace(char what, char came, ino_t ino, const void *bytes, size_t size, off_t at)
+{
+    const char *name = getenv("CRASH_TRACE");
+    FILE *file = name != NULL && ino != 0 ? fopen(name, "a") : NULL;
+
+    record r = {ino, (uint64_t)at, size, what, came, ""};
+
+    if (file == NULL)
+        return;
+    fwrite(&r, sizeof(r), 1, file);
+    fwrite(bytes, size, 1, file);
+    fclose(file);
+}
+
 /* Half of its pieces, the last one half. */
 static size_t half(size_t size)
 {
@@ -152,6 +174,7 @@ ssize_t pwrite64(int fd, const void *bytes, size_t size, off_t at)
     pthread_mutex_lock(&mutex);
     ino_t ino = file_of(fd);
     bool last = is_the_one(), fails = calls == setting("CRASH_FAILS");
+    trace('w', last ? 'h' : fails ? 'f' : 'g', ino, bytes, size, at);
     if (fails)
         size = 0;
     if (last)
@@ -212,10 +235,12 @@ static int sync_file(const char *name, int fd)
     const char *forgets = getenv("CRASH_FORGETS");
 
     pthread_mutex_lock(&mutex);
-    if (is_the_one())
+    bool last = is_the_one(), fails = calls == setting("CRASH_FAILS");
+    trace('s', last ? 'h' : fails ? 'f' : 'g', file_of(fd), NULL, 0, 0);
+    if (last)
         crash();
-    int failed = 0;
-    if (forgets == NULL || strcmp(forgets, name) != 0) {
+    int failed = fails ? -1 : 0;
+    if (!fails && (forgets == NULL || strcmp(forgets, name) != 0)) {
         ino_t ino = file_of(fd);
         failed = really_sync(name, fd);
         for (before **at = &unsynced, *b; (b = *at) != NULL;)
@@ -228,6 +253,8 @@ static int sync_file(const char *name, int fd)
             }
     }
     pthread_mutex_unlock(&mutex);
+    if (fails)
+        errno = EIO;
     return failed;
 }
 

@@ -120,30 +120,31 @@ static bool is_lost(const char *path)
     return access(folder, F_OK) == 0;
 }
 
-static int repair(int data, const char *path, uint32_t file, const uint8_t *bytes, uint64_t *repaired)
+/* The file of this path; -1: it is not there, and may be lost. */
+static int open_file(int data, const char *path, int *fd)
+{
+    struct stat s, owner;
+
+    *fd = path[0] == '\0' ? -1 : openat(data, path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
+    if (*fd < 0)
+        return path[0] == '\0' || is_lost(path) ? 0 : -errno;
+    /* Root must not write where the owner of the data, who may have written the area, could not. */
+    int failed = SYS(fstat(*fd, &s));
+    return failed == 0 && (failed = SYS(fstat(data, &owner))) == 0 && s.st_uid != owner.st_uid ? -EPERM
+                                                                                               : failed;
+}
+
+static int repair(int fd, uint32_t file, const uint8_t *bytes, uint64_t *repaired)
 {
     const header *h = (const header *)bytes;
     const entry *entries = (const entry *)(h + 1);
     int failed = 0;
 
-    if (path[0] == '\0')
-        return 0;
-    int fd = openat(data, path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
-    if (fd < 0)
-        return is_lost(path) ? 0 : -errno;
-    /* Root must not write where the owner of the data, who may have written the area, could not. */
-    struct stat s, owner;
-    failed = SYS(fstat(fd, &s));
-    if (failed == 0 && (failed = SYS(fstat(data, &owner))) == 0 && s.st_uid != owner.st_uid)
-        failed = -EPERM;
     for (uint32_t i = 0; i < h->pages && failed == 0; i++)
         if (entries[i].file == file) {
             failed = write_all(fd, bytes + h->size + (size_t)i * PAGE, PAGE, entries[i].number * PAGE);
             ++*repaired;
         }
-    if (failed == 0)
-        failed = SYS(fsync(fd));
-    close(fd);
     return failed;
 }
 
@@ -178,10 +179,21 @@ int area_recover(int data, bool may, uint64_t *repaired)
         say("cannot write " AREA_NAME ": %s", strerror(-failed));
     const header *h = (const header *)bytes;
     const char *path = (const char *)((const entry *)(h + 1) + h->pages);
-    for (uint32_t file = 0; file < h->files && failed == 0; file++, path += strlen(path) + 1) {
-        failed = repair(data, path, file, bytes, repaired);
+    int fds[AREA_FILES];
+    uint32_t opened = 0;
+    for (; opened < h->files && failed == 0; opened++, path += strlen(path) + 1) {
+        failed = open_file(data, path, &fds[opened]);
+        if (failed == 0 && fds[opened] >= 0)
+            failed = repair(fds[opened], opened, bytes, repaired);
         if (failed != 0)
             say("cannot repair %s: %s", path, strerror(-failed));
+    }
+    /* All are written before the first one is synced, as in place: the proof has that order. */
+    for (uint32_t file = 0; file < opened; file++) {
+        if (failed == 0 && fds[file] >= 0 && (failed = SYS(fsync(fds[file]))) != 0)
+            say("cannot sync what was repaired: %s", strerror(-failed));
+        if (fds[file] >= 0)
+            close(fds[file]);
     }
     free(bytes);
     return failed;
