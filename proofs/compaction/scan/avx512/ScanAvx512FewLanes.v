@@ -276,3 +276,5 @@ Proof.
   intros L. rewrite map2_app by exact L. f_equal. induction n as [|n IH]; [reflexivity|]. cbn [repeat map2 orb]. now rewrite IH.
 Qed.
 
+Lemma existsb_none us n : existsb (fun t => t) (us ++ repeat false n) = existsb (fun t => t) us.
+Proof. rewrite existsb_app. induction n as [|n IH]; cbn [repeat existsb orb]; [apply orb_false_r|exact IH]. Qed.
