@@ -43,7 +43,7 @@ let next m =
   | Emptying -> "empty"
 
 let rec advance m e =
-  let m = step true m e in
+  let m = step true true m e in
   if next m = "nothing" then advance m Go else m
 
 (* What the theorems let a medium give, decided. *)

@@ -14,8 +14,9 @@ Import ListNotations.
 Section Mount.
   Variable sector : Type.
   Notation page := (list sector).
-  (** Recovery writes again what it has found in the area.  It must: that may not be durable. *)
-  Variable rewrites : bool.
+  (** What the program does, and must: recovery writes again what it has found in the area, which may not be durable; and a batch of which
+      something failed in place is written there again, and not only synced. *)
+  Variables rewrites replaces : bool.
 
   (** What the area holds: pages, each with its number. *)
   Definition batch : Type := list (nat * page).
@@ -135,7 +136,7 @@ Section Mount.
     | WriteBack ks =>
         match state m with
         | Idle => goes_to (Gathered (gathered m ks)) m
-        | Pending s => goes_to (Placing s (batch_of s)) m
+        | Pending s => goes_to (if replaces then Placing s (batch_of s) else Syncing s (batch_of s)) m
         | _ => m
         end
     | Fsynced k j =>

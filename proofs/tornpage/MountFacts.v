@@ -180,7 +180,7 @@ Section Facts.
   Qed.
   Lemma good_power_loss m a ps : Good m -> whole_or_nothing (may (area _ m)) a ->
     (forall k, sector_by_sector (may (place _ m k)) (ps k)) ->
-    Good (step _ true m (PowerLoss _ a ps)).
+    Good (step _ true true m (PowerLoss _ a ps)).
   Proof.
     intros G A P. apply (goes_down m); auto; cbn.
     - intros b I. assert (a = Some b) as -> by (destruct I as [I|[I|[]]]; exact I). right. now apply whole_some.
@@ -192,7 +192,7 @@ Section Facts.
   Qed.
 
   (** ** The kernel reads a block again, which nobody has written since *)
-  Lemma good_reread_area m a : Good m -> whole_or_nothing (may (area _ m)) a -> Good (step _ true m (RereadArea _ a)).
+  Lemma good_reread_area m a : Good m -> whole_or_nothing (may (area _ m)) a -> Good (step _ true true m (RereadArea _ a)).
   Proof.
     intros G A. cbn. destruct (mine (area _ m)) eqn:M; [exact G|]. set (m' := with_area _ m _).
     assert (L : later m m') by (now apply same_later). 
@@ -213,7 +213,7 @@ Section Facts.
       + destruct P as (X & Y & Z). split; [now apply I|]. split; [intros k N; now apply W, Y|exact Z].
       + destruct P as (_ & _ & X). congruence.
   Qed.
-  Lemma good_reread m k p : Good m -> sector_by_sector (may (place _ m k)) p -> Good (step _ true m (Reread _ k p)).
+  Lemma good_reread m k p : Good m -> sector_by_sector (may (place _ m k)) p -> Good (step _ true true m (Reread _ k p)).
   Proof.
     intros G A. cbn. destruct (mine (place _ m k)) eqn:M; [exact G|]. set (m' := with_place _ m _).
     assert (L : later m m') by (now apply same_later).
@@ -244,7 +244,7 @@ Section Facts.
   Qed.
 
   (** ** The server writes, and syncs *)
-  Lemma good_write m k p : Good m -> Good (step _ true m (Write _ k p)).
+  Lemma good_write m k p : Good m -> Good (step _ true true m (Write _ k p)).
   Proof.
     intros G. cbn. destruct (up _ (state _ m)) eqn:U; [|exact G]. set (m' := Mount.Mount _ _ _ _ _ _ _ _).
     assert (V : forall j, exists l, versions _ m' j = versions _ m j ++ l).
@@ -281,7 +281,7 @@ Section Facts.
       + destruct P as (X & Y & Z). auto.
   Qed.
 
-  Lemma good_fsynced m k j : Good m -> Good (step _ true m (Fsynced _ k j)).
+  Lemma good_fsynced m k j : Good m -> Good (step _ true true m (Fsynced _ k j)).
   Proof.
     intros G. cbn. destruct (up _ (state _ m)) eqn:U; [|exact G]. destruct (Nat.leb_spec j (clean _ m k)) as [J|J]; [|exact G].
     cbn. set (m' := Mount.Mount _ _ _ _ _ _ _ _).
@@ -508,7 +508,7 @@ Section Facts.
     - now apply good_kill.
   Qed.
 
-  Lemma good_write_back m ks : Good m -> Good (step _ true m (WriteBack _ ks)).
+  Lemma good_write_back m ks : Good m -> Good (step _ true true m (WriteBack _ ks)).
   Proof.
     intros G. assert (P := g_phase _ G). unfold at_phase in P. assert (F := gathered_fits m ks G). cbn.
     destruct (state _ m) eqn:E; try exact G.
@@ -517,7 +517,7 @@ Section Facts.
     - destruct P as (S & A & X). apply (moves m); auto; cbn; try (now rewrite E); [apply G|]. intros _. unfold at_phase. cbn.
       split; [exact S|]. split; [exact A|]. split; [exact X|]. exists []. split; [reflexivity|]. intros k p [].
   Qed.
-  Lemma good_start m : Good m -> Good (step _ true m (Start _)).
+  Lemma good_start m : Good m -> Good (step _ true true m (Start _)).
   Proof.
     intros G. assert (P := g_phase _ G). unfold at_phase in P. cbn. destruct (state _ m) eqn:E; try exact G.
     destruct (seen (area _ m)) as [b|] eqn:S; apply (moves m); auto; cbn; try (now rewrite E); try apply G; intros L; unfold at_phase; cbn.
@@ -525,7 +525,7 @@ Section Facts.
     - intros k _. destruct (P k) as [X|(b & (B & _) & _)]; [eapply whole_later; eauto|congruence].
   Qed.
 
-  Lemma good_step m e : Good m -> allowed _ m e -> Good (step _ true m e).
+  Lemma good_step m e : Good m -> allowed _ m e -> Good (step _ true true m e).
   Proof.
     intros G A. destruct e as [k p|ks|k j| | | |a ps|a|k p|].
     - now apply good_write.
@@ -546,14 +546,14 @@ Section Facts.
     - left. now left.
     - intros k _. unfold exact. cbn. split; [reflexivity|]. intros y [->|[]]. reflexivity.
   Qed.
-  Lemma good_run (events : list event) : forall m, Good m -> all_allowed _ true m events -> Good (run _ true m events).
+  Lemma good_run (events : list event) : forall m, Good m -> all_allowed _ true true m events -> Good (run _ true true m events).
   Proof.
     induction events as [|e events IH]; intros m G A; [exact G|]. destruct A as (A & B). cbn. apply IH; [now apply good_step|exact B].
   Qed.
 
   (** While the mount is up a read gives what was written last, or what recovery has found. *)
-  Theorem a_mount_reads_the_newest (files : nat -> page) (events : list event) k : all_allowed _ true (new _ files) events ->
-    let m := run _ true (new _ files) events in
+  Theorem a_mount_reads_the_newest (files : nat -> page) (events : list event) k : all_allowed _ true true (new _ files) events ->
+    let m := run _ true true (new _ files) events in
     up _ (state _ m) = true -> read _ m k = nth_version _ m k (newest _ m k).
   Proof.
     intros A m U. assert (G : Good m) by (apply good_run; [apply good_new|exact A]). destruct (g_up _ G U k) as (B & M). unfold read.
@@ -571,8 +571,8 @@ Section Facts.
   Qed.
   (** When recovery has ended each page, in its place, is a version that it has had, as a whole, and none that is older than what
       an fsync has covered. *)
-  Theorem a_mount_finds_what_was_synced (files : nat -> page) (events : list event) k : all_allowed _ true (new _ files) events ->
-    let m := run _ true (new _ files) events in
+  Theorem a_mount_finds_what_was_synced (files : nat -> page) (events : list event) k : all_allowed _ true true (new _ files) events ->
+    let m := run _ true true (new _ files) events in
     state _ m = Emptied _ ->
     exists j, promised _ m k <= j < length (versions _ m k) /\ seen (place _ m k) = nth_version _ m k j.
   Proof.

@@ -74,7 +74,8 @@ Qed.
 Definition two_sectors (_ : nat) : list nat := [0; 0].
 Definition one_batch : Mount.batch nat := [(0, [1; 1])].
 Definition first_page (p : list nat) (k : nat) : list nat := match k with 0 => p | _ => [0; 0] end.
-Definition mounted (rewrites : bool) : list (Mount.event nat) -> Mount.mount nat := Mount.run nat rewrites (Mount.new nat two_sectors).
+Definition mounted (rewrites replaces : bool) : list (Mount.event nat) -> Mount.mount nat :=
+  Mount.run nat rewrites replaces (Mount.new nat two_sectors).
 Definition mount_works (n : nat) : list (Mount.event nat) := repeat (Mount.Go nat) n.
 
 Definition life_of_a_mount : list (Mount.event nat) :=
@@ -82,8 +83,8 @@ Definition life_of_a_mount : list (Mount.event nat) :=
   mount_works 3 ++ [Mount.PowerLoss nat (Some one_batch) (first_page [1; 7]); Mount.Start nat] ++ mount_works 7.
 (** The power fails while a page is half in place, after an fsync has covered an older version of it; recovery ends with the page of the area. *)
 Theorem a_life_of_a_mount_is_allowed :
-  Mount.all_allowed nat true (Mount.new nat two_sectors) life_of_a_mount /\
-  let m := mounted true life_of_a_mount in
+  Mount.all_allowed nat true true (Mount.new nat two_sectors) life_of_a_mount /\
+  let m := mounted true true life_of_a_mount in
   Mount.state nat m = Mount.Emptied nat /\ Mount.promised nat m 0 = 1 /\ Faults.seen (Mount.place nat m 0) = [1; 1].
 Proof.
   split; [|split; [vm_compute; reflexivity|split; vm_compute; reflexivity]]. repeat (split; [exact I|]). split; [|repeat (split; [exact I|]); exact I].
@@ -100,13 +101,33 @@ Definition life_of_trust : list (Mount.event nat) :=
 (** A recovery tears a page if it does not write the area again before it relies on it: the program is killed before it has synced its area, and the
     power fails while recovery writes in place. *)
 Theorem an_area_that_is_trusted_tears :
-  Mount.all_allowed nat false (Mount.new nat two_sectors) life_of_trust /\
-  let m := mounted false life_of_trust in
+  Mount.all_allowed nat false true (Mount.new nat two_sectors) life_of_trust /\
+  let m := mounted false true life_of_trust in
   Mount.state nat m = Mount.Emptied nat /\ ~ In (Faults.seen (Mount.place nat m 0)) (Mount.versions nat m 0).
 Proof.
   split; [|split; [vm_compute; reflexivity|vm_compute; intros [E|[E|[]]]; discriminate]].
   repeat (split; [exact I|]). split; [|repeat (split; [exact I|]); exact I].
   split; [left; vm_compute; right; now left|]. intros [|k]; vm_compute.
+  - split; [exists [1; 1]; split; [now left|reflexivity]|]. intros [|[|i]] x E; cbn in E; try (destruct i; discriminate); injection E as <-.
+    + exists [1; 1]. split; [now left|reflexivity].
+    + exists [0; 0]. split; [right; now left|reflexivity].
+  - split; [exists [0; 0]; split; [now left|reflexivity]|]. intros i x E. exists [0; 0]. split; [now left|exact E].
+Qed.
+
+Definition life_of_a_sync : list (Mount.event nat) :=
+  [Mount.Write nat 0 [1; 1]; Mount.WriteBack nat [0]] ++ mount_works 4 ++ [Mount.Fail nat; Mount.WriteBack nat []] ++ mount_works 2 ++
+  [Mount.Write nat 1 [2; 2]; Mount.WriteBack nat [1]] ++ mount_works 2 ++
+  [Mount.PowerLoss nat (Some [(1, [2; 2])]) (first_page [1; 0]); Mount.Start nat] ++ mount_works 7.
+(** A sync that failed says nothing when it is called again: if the page is not written again before, and its copy in the area is overwritten, a power
+    loss tears it. *)
+Theorem a_sync_alone_again_tears :
+  Mount.all_allowed nat true false (Mount.new nat two_sectors) life_of_a_sync /\
+  let m := mounted true false life_of_a_sync in
+  Mount.state nat m = Mount.Emptied nat /\ ~ In (Faults.seen (Mount.place nat m 0)) (Mount.versions nat m 0).
+Proof.
+  split; [|split; [vm_compute; reflexivity|vm_compute; intros [E|[E|[]]]; discriminate]].
+  repeat (split; [exact I|]). split; [|repeat (split; [exact I|]); exact I].
+  split; [left; vm_compute; now left|]. intros [|k]; vm_compute.
   - split; [exists [1; 1]; split; [now left|reflexivity]|]. intros [|[|i]] x E; cbn in E; try (destruct i; discriminate); injection E as <-.
     + exists [1; 1]. split; [now left|reflexivity].
     + exists [0; 0]. split; [right; now left|reflexivity].

@@ -101,39 +101,24 @@ def compare(stem: str, questions: Sequence[bytes], inputs: str) -> None:
     tally(stem, f"{inputs} traced", len(questions))
 
 
-def change(stem: str, file: str, old: str, new: str, folder: Path) -> None:
-    """Writes a kernel's source with one change to a folder that stands in for csrc/.
-
-    file: one of csrc/STEM, or "common/F".
-    """
-    source = Path(file) if file.startswith("common/") else Path(stem, file)
-    text = (TOP / "csrc" / source).read_text()
-    assert text.count(old) == 1
-    (folder / source.parent).mkdir()
-    (folder / source).write_text(text.replace(old, new))
-
-
-def make_changed(folder: Path, name: str) -> Path:
-    """The program of that name with the changed source."""
-    path = folder / "traced" / name
-    command = ["make", "-s", f"CROSS={OTHER}", f"CHANGED={folder}", f"TRACED={path.parent}", str(path)]
-    variables = {key: value for key, value in os.environ.items() if key not in ("MAKEFLAGS", "MFLAGS", "MAKELEVEL")}
-    subprocess.run(command, cwd=TOP, env=variables, check=True)
-    return path
-
-
 def is_told(stem: str, file: str, old: str, new: str, questions: Sequence[bytes], folder: Path) -> bool:
     """C with one change, compiled in a folder, does something else for some question, or what no kernel may do.
 
     That the change leaves the results as they are is by reading: nothing here compares them.
     """
-    change(stem, file, old, new, folder)
+    text = (TOP / "csrc" / stem / file).read_text()
+    assert text.count(old) == 1
+    (folder / stem).mkdir()
+    (folder / stem / file).write_text(text.replace(old, new))
+    path = folder / "traced" / stem
     if file.endswith(".c"):  # nothing else is compiled anew
-        objects = folder / "traced" / f"{stem}.objects"
-        shutil.copytree(BUILT / f"{stem}.objects", objects)
+        shutil.copytree(BUILT / f"{stem}.objects", objects := path.with_suffix(".objects"))
         (objects / file).with_suffix(".o").unlink()
+    command = ["make", "-s", f"CROSS={OTHER}", f"CHANGED={folder}", f"TRACED={path.parent}", str(path)]
+    variables = {key: value for key, value in os.environ.items() if key not in ("MAKEFLAGS", "MFLAGS", "MAKELEVEL")}
+    subprocess.run(command, cwd=TOP, env=variables, check=True)
     try:
-        other = traced(stem, questions, make_changed(folder, stem).parent)
+        other = traced(stem, questions, path.parent)
     except subprocess.CalledProcessError as error:  # its message says which access it was
         if error.returncode != FAULT:
             raise

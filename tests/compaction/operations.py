@@ -50,9 +50,6 @@ class Plan(NamedTuple):
         shifts = {MOVE: (0, 0), SAVE: (by, 0), RESTORE: (0, by)}
         return [(what, to + shifts[what][0], start + shifts[what][1], n) for what, to, start, n in self.copies]
 
-    def moves(self) -> bool:
-        return any(what != SAVE and length > 0 for what, _, _, length in self.copies)
-
     def lengths(self, kind: int) -> list[int]:
         return [length for what, _, _, length in self.copies if what == kind]
 

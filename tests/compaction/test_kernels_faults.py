@@ -7,8 +7,6 @@ SIMD kernels take 8 or 16 line pointers a step, so the numbers of line pointers 
 from collections.abc import Callable
 
 import pytest
-from _pgquern import ffi
-from pgquern import PgquernError
 
 from ref.compaction import Order
 from ref.page import (
@@ -113,24 +111,3 @@ def test_the_292nd_tuple_wherever_a_line_pointer_is_unused() -> None:
     for i in range(len(too_many)):
         assert_refused(page_of([*too_many[:i], UNUSED, *too_many[i:]], upper), ErrorCode.TOO_MANY, 293)
     assert_refused(page_of([*too_many, UNUSED], upper), ErrorCode.TOO_MANY, 292)
-
-
-# The words that the text of each code must contain.
-TEXTS = {
-    "PGQ_COMPACTION_BLOCK_SIZE": "not of 8192 bytes",
-    "PGQ_COMPACTION_HEADER": "page header",
-    "PGQ_COMPACTION_LP_OFF": "lp_off lies outside [pd_upper, pd_special)",
-    "PGQ_COMPACTION_LP_ALIGN": "lp_off is not a multiple of 8",
-    "PGQ_COMPACTION_LP_END": "lp_off + MAXALIGN(lp_len) lies above pd_special",
-    "PGQ_COMPACTION_TOO_MANY": "more than 291 line pointers",
-    "PGQ_COMPACTION_TOTAL": "add up to more than the space between pd_lower and pd_special",
-    "PGQ_COMPACTION_OVERLAP": "overlaps the one before it",
-}
-
-
-def test_the_text_of_each_code_says_what_is_wrong() -> None:
-    codes = {name: code for code, name in ffi.typeof("pgq_code").elements.items()}
-    assert {name for name in codes if name.startswith("PGQ_COMPACTION_")} == set(TEXTS)
-    for name, text in TEXTS.items():
-        assert text in str(PgquernError(codes[name], 7)), name
-        assert str(PgquernError(codes[name], 7)).startswith("line pointer or element 7: ")

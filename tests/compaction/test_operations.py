@@ -1,13 +1,11 @@
 # SPDX-License-Identifier: PostgreSQL
 """The operations themselves. All ways end in the same bytes: these do not say that C went a way that was proved.
 
-Each memcpy and memmove of pg13, pg14 and scalar (traced.c) is held against the operations of the proved algorithms. Of
-each way it is tested that the extracted program goes it when it is asked to.
+Each memcpy and memmove of pg13, pg14 and scalar (traced.c) is held against the operations of the proved algorithms.
 """
 
 import struct
 from collections import Counter
-from collections.abc import Callable
 from itertools import combinations
 
 import pytest
@@ -15,11 +13,7 @@ import pytest
 from tests.common.tally import tally
 from tests.compaction.operations import (
     HEADER_STORES,
-    MOVE,
-    RESTORE,
-    SAVE,
     TRACED_NUMBER,
-    Plan,
     pages,
     plans,
     proved,
@@ -68,90 +62,6 @@ def test_scalar_goes_the_way_that_is_proved(truncate: bool) -> None:
         for other in left:
             assert struct.unpack_from("<I", page, other[1])[0] == other[2] & 0xFFFFFFFF
     assert min(taken[way] for way in OF_SCALAR) >= 5, taken
-
-
-def by_windows(width: int) -> Callable[[Plan], bool]:
-    """Windows of one width to scratch, then all back by one copy."""
-    return lambda plan: (
-        set(plan.lengths(SAVE)) == {width} and plan.kinds() == [SAVE] * (len(plan.copies) - 1) + [RESTORE]
-    )
-
-
-def by_vectors(width: int) -> Callable[[Plan], bool]:
-    """No copy but short ones of that width or less, and memmoves of long runs."""
-    return lambda plan: (
-        all(length <= width or length >= 8 * width for length in plan.lengths(MOVE)) and RESTORE in plan.kinds()
-    )
-
-
-def is_runs(plan: Plan) -> bool:
-    return set(plan.kinds()) == {MOVE} or (is_area(plan) and plan.lengths(SAVE)[0] > 64)
-
-
-def is_exact(plan: Plan) -> bool:
-    return sum(plan.lengths(SAVE)) == plan.copies[-1][3] and plan.kinds() == [SAVE] * (len(plan.copies) - 1) + [RESTORE]
-
-
-def is_permute(plan: Plan) -> bool:
-    half = len(plan.copies) // 2
-    return plan.kinds() == [SAVE] * half + [RESTORE] * half and {length for *_, length in plan.copies} == {64}
-
-
-def is_slide(plan: Plan) -> bool:
-    batches = len(plan.copies) // 16
-    return plan.kinds() == [SAVE] * 8 + ([SAVE] * 8 + [RESTORE] * 8) * batches
-
-
-def is_slide_by_pairs(plan: Plan) -> bool:
-    return is_slide(plan) and {length for *_, length in plan.copies} == {16}
-
-
-def is_climb(plan: Plan) -> bool:
-    tuples = len(plan.copies) // 12
-    return plan.kinds() == ([SAVE] * 6 + [RESTORE] * 6) * tuples and {length for *_, length in plan.copies} == {32}
-
-
-def is_lines(plan: Plan) -> bool:
-    return plan.kinds()[:2] == [SAVE, SAVE] and SAVE not in plan.kinds()[2:] and set(plan.lengths(RESTORE)) == {64}
-
-
-def is_area(plan: Plan) -> bool:
-    return plan.kinds() == [SAVE] + [RESTORE] * (len(plan.copies) - 1)
-
-
-def is_slots(plan: Plan) -> bool:
-    return len({length for *_, length in plan.copies}) == 1 and plan.copies[0][3] >= 264
-
-
-SHAPES: dict[str, Callable[[Plan], bool]] = {
-    "windows of 32": by_windows(32),
-    "windows of 64": by_windows(64),
-    "windows of 64 for all": by_windows(64),
-    "windows of 256": by_windows(256),
-    "each exactly": is_exact,
-    "squeeze": Plan.squeezes,
-    "permute": is_permute,
-    "slide": is_slide,
-    "slide by pairs": is_slide_by_pairs,
-    "climb": is_climb,
-    "whole lines": is_lines,
-    "each exactly, from the area": is_area,
-    "by depth": by_windows(64),
-    "runs by vectors of 64": by_vectors(64),
-    "runs by vectors of 32": by_vectors(32),
-    "slots": is_slots,
-}
-"""What the copies of a way look like, where it does not go by runs instead."""
-WHOLE = ("permute", "windows of 64 for all")
-"""These do not look at what is in place; where they go by runs, they do not either."""
-
-
-@pytest.mark.parametrize("way", SHAPES)
-def test_the_extracted_program_goes_the_way_it_is_asked_for(way: str) -> None:
-    moving = [(plan, runs) for plan, runs in zip(proved(way, True), proved("runs", True), strict=True) if runs.moves()]
-    own = [plan for plan, runs in moving if plan.copies != runs.copies and not (way in WHOLE and is_runs(plan))]
-    assert len(own) >= 5
-    assert all(map(SHAPES[way], own)), next(plan.copies for plan in own if not SHAPES[way](plan))
 
 
 def test_no_two_ways_are_one() -> None:

@@ -12,13 +12,12 @@ from collections import Counter
 from collections.abc import Iterator
 from functools import cache
 from itertools import chain
-from pathlib import Path
 
 import pytest
 from pgquern import compaction
 
 from ref.page import BLCKSZ, SIZE_OF_LINE_POINTER, SIZE_OF_PAGE_HEADER
-from tests.common.operations import TOP, change, make_changed, skip_unless_run
+from tests.common.operations import TOP, skip_unless_run
 from tests.common.tally import tally
 from tests.compaction import choices
 from tests.compaction.operations import (
@@ -133,84 +132,3 @@ def test_each_load_and_store_of_a_vector_by_neon_is_traced() -> None:
     used = set(re.findall(named, (TOP / "csrc/compaction/neon.c").read_text()))
     header = (TOP / "tests/compaction/traced_vectors.h").read_text()
     assert used == set(re.findall(rf"#define ({named})", header))
-
-
-CHANGES = {
-    "tuples of 64 bytes are not small": ("neon.c", "s->longest <= SMALL &&", "s->longest < SMALL &&"),
-    "small tuples end 8 bytes higher": ("neon.c", "b->upper + UNIT >= SMALL;", "b->upper >= SMALL;"),
-    "windows of 256 end 8 bytes higher": ("neon.c", "b->upper + UNIT >= WIDEST)", "b->upper >= WIDEST)"),
-    "a gap for eight tuples is few": ("neon.c", "s->ngaps <= s->nitems / 16", "s->ngaps <= s->nitems / 8"),
-    "tuples of 32 bytes do not fit in pairs": ("neon.c", "pairs = s->longest <= PAIR;", "pairs = s->longest < PAIR;"),
-    "three pairs take a window of 128": ("neon.c", "gather(scratch, page, s, 96)", "gather(scratch, page, s, 128)"),
-    "five pairs take a window of 256": ("neon.c", "    case 5:\n", ""),
-    "runs go before windows": ("neon.c", "(!small || s->ngaps <= s->nitems / 16)", "true"),
-    "slots are of 272 bytes or more": ("slots.h", "BLCKSZ / MAX_SLOTS + 8\n", "BLCKSZ / MAX_SLOTS + 16\n"),
-    "the last cycle of slots is the first": (
-        "slots.h",
-        "uint32_t first = (uint32_t)__builtin_ctz(s->left), free;",
-        "uint32_t first = 31 - (uint32_t)__builtin_clz(s->left), free;",
-    ),
-    "the last free slot is filled first": (
-        "slots.h",
-        "for (uint32_t free = s->left & ~s->taken; free != 0; free &= free - 1)\n"
-        "        fill(s, (uint32_t)__builtin_ctz(free), MAX_SLOTS, copy);",
-        "for (uint32_t free = s->left & ~s->taken; free != 0; free ^= 1u << (31 - __builtin_clz(free)))\n"
-        "        fill(s, 31 - (uint32_t)__builtin_clz(free), MAX_SLOTS, copy);",
-    ),
-    "whole vectors reach the page's end": ("neon.c", "b.lower + 4 * LANES > BLCKSZ", "b.lower + 4 * LANES >= BLCKSZ"),
-    "the upper half of a pair is read first": (
-        "neon.c",
-        "        v[k] = (pair){vld1q_u8(end - PAIR), vld1q_u8(end - VECTOR)};\n",
-        "        v[k].high = vld1q_u8(end - VECTOR);\n        v[k].low = vld1q_u8(end - PAIR);\n",
-    ),
-    "the upper half of a pair is stored first": (
-        "neon.c",
-        "        vst1q_u8(end - PAIR, v[k].low);\n        vst1q_u8(end - VECTOR, v[k].high);\n",
-        "        vst1q_u8(end - VECTOR, v[k].high);\n        vst1q_u8(end - PAIR, v[k].low);\n",
-    ),
-    "tuples in place slide, too": (
-        "neon.c",
-        "const tuple *t = s->tuples + s->first, *end = s->tuples + s->nitems;\n    pair",
-        "const tuple *t = s->tuples, *end = s->tuples + s->nitems;\n    pair",
-    ),
-    "what is behind the hole is stored, too": (
-        "neon.c",
-        "        store_pairs(page, t, b);\n        if ((t += AHEAD) > end)\n            return;\n",
-        "        store_pairs(page, t, b);\n        if ((t += AHEAD) > end) {\n"
-        "            load_pairs(a, page, t);\n            return;\n        }\n",
-    ),
-    "tuples in place go to scratch, too": (
-        "neon.c",
-        "for (const tuple *t = s->tuples + s->first, *end = s->tuples + s->nitems; t < end; t++)",
-        "for (const tuple *t = s->tuples, *end = s->tuples + s->nitems; t < end; t++)",
-    ),
-    "each of long tuples in place goes to scratch, too": (
-        "neon.c",
-        "for (uint32_t i = s->first; i < s->nitems; i++) {\n        uint32_t len",
-        "for (uint32_t i = 0; i < s->nitems; i++) {\n        uint32_t len",
-    ),
-    "the run in place is copied, too": ("neon.c", "uint32_t run = s->first;", "uint32_t run = 0;"),
-    "a run is copied in halves": (
-        "neon.c",
-        "    memmove(page + to, page + s->tuples[i].old_end - bytes, bytes);\n",
-        "    memmove(page + to + bytes / 2, page + s->tuples[i].old_end - (bytes - bytes / 2), bytes - bytes / 2);\n"
-        "    memmove(page + to, page + s->tuples[i].old_end - bytes, bytes / 2);\n",
-    ),
-    "the header comes before the line pointers": (
-        "neon.c",
-        "    memcpy(page + SIZE_OF_PAGE_HEADER, s.words, 4 * b.nline);\n    nline_left = truncate",
-        "    write_header(page, &b, s.new_upper, b.nline, false);\n"
-        "    memcpy(page + SIZE_OF_PAGE_HEADER, s.words, 4 * b.nline);\n    nline_left = truncate",
-    ),
-}
-
-
-@pytest.mark.whole
-@pytest.mark.parametrize("name", CHANGES)
-def test_another_way_to_the_same_page_is_told(name: str, tmp_path: Path) -> None:
-    """That the change leaves the page as it is is by reading."""
-    skip_unless_run("neon", HERE)
-    change("compaction", *CHANGES[name], tmp_path)
-    asked, want = [*pages(), *chosen_pages()], [*wanted(False), *wanted_choices()]
-    done = plans(make_changed(tmp_path, "compaction"), TRACED_NUMBER["neon"], False, asked)
-    assert not all(map(same, asked, done, want))

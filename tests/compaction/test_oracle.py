@@ -1,15 +1,17 @@
 # SPDX-License-Identifier: PostgreSQL
-"""The oracle of PageRepairFragmentation, against examples worked by hand and the laws of compaction."""
+"""The oracle of PageRepairFragmentation, against examples worked by hand.
+
+The laws of compaction are theorems (proofs/compaction/contents/) of what test_extracted.py holds against the oracle.
+"""
 
 from collections import Counter
-from itertools import pairwise
 from typing import Any
 
 from _pgquern import lib
-from hypothesis import event, given
+from hypothesis import given
 from hypothesis import strategies as st
 
-from ref.compaction import VERSIONS, Order, Version, collect, page_repair_fragmentation
+from ref.compaction import VERSIONS, Order, Version, page_repair_fragmentation
 from ref.page import (
     LP_DEAD,
     LP_NORMAL,
@@ -18,19 +20,17 @@ from ref.page import (
     PD_ALL_VISIBLE,
     PD_HAS_FREE_LINES,
     PD_PAGE_FULL,
-    SIZE_OF_PAGE_HEADER,
     UNUSED,
     ErrorCode,
     Header,
     LinePointer,
     build,
-    check,
     line_pointers,
 )
 from tests.common.tally import tally
 from tests.compaction.agree import oracle
 from tests.compaction.corners import CORNERS, corners
-from tests.compaction.pages import EXAMPLE, contents, normal, stored
+from tests.compaction.pages import EXAMPLE, normal
 from tests.page.build import page_of
 from tests.page.shapes import Shape, random_shape, shapes
 
@@ -84,64 +84,7 @@ def test_the_table_of_versions() -> None:
     assert {VERSIONS[major] for major in range(15, 19)} == {Version(Order.ITEM, truncates=True)}
 
 
-# ---- the oracle, by its laws -----------------------------------------------------------------------------------------
-
-
-def accepted(shape: Shape) -> bytes | None:
-    page = page_of(shape)
-    return page if oracle(page, Order.ITEM, truncate=False).code == ErrorCode.OK else None
-
-
-@given(shapes(), st.sampled_from(list(Order)), st.booleans())
-def test_laws_of_an_accepted_page(shape: Shape, order: Order, truncate: bool) -> None:
-    """Overlapping tuples, where they are accepted, included."""
-    before = accepted(shape)
-    event("refused" if before is None else "accepted")
-    if before is None:
-        return
-    tally("compaction", "pages")
-    after = page_repair_fragmentation(before, order=order, truncate=truncate)
-    old, new = Header.parse(before), Header.parse(after)
-    lps, moved = line_pointers(after), stored(after)
-    falling = sorted(moved.values(), key=lambda lp: -lp.lp_off)
-
-    assert contents(after) == contents(before)
-    ends = [new.pd_special, *(lp.lp_off for lp in falling)]
-    assert [lp.end for lp in falling] == ends[:-1]  # packed against pd_special, hence disjoint
-    assert new.pd_upper == ends[-1]  # hence maximal: no byte of [pd_upper, pd_special) is without an owner
-    if order is Order.ITEM:
-        assert falling == list(moved.values())
-
-    untouched = ("pd_lsn", "pd_checksum", "pd_special", "pd_pagesize_version", "pd_prune_xid")
-    assert [getattr(new, name) for name in untouched] == [getattr(old, name) for name in untouched]
-    assert new.pd_flags & ~PD_HAS_FREE_LINES == old.pd_flags & ~PD_HAS_FREE_LINES
-    assert bool(new.pd_flags & PD_HAS_FREE_LINES) == (UNUSED in lps)
-    assert after[new.pd_special :] == before[old.pd_special :]
-    array_end = SIZE_OF_PAGE_HEADER + 4 * old.nline
-    assert after[array_end : new.pd_upper] == before[array_end : new.pd_upper]
-    assert new.pd_lower % 4 == old.pd_lower % 4
-    for i, (was, now) in enumerate(zip(line_pointers(before), lps, strict=False), start=1):
-        assert now._replace(lp_off=was.lp_off) == was if i in moved else now == (was if was.is_used else UNUSED)
-    cut = line_pointers(before)[len(lps) :]
-    assert not any(lp.is_used for lp in cut)
-    assert not cut or truncate
-    assert not (truncate and lps and not lps[-1].is_used)
-
-    assert page_repair_fragmentation(after, order=order, truncate=truncate) == after  # idempotent
-    if old.pd_flags <= 7:
-        check(after)
-
-
-@given(shapes(), st.booleans())
-def test_both_orders_agree_on_contents(shape: Shape, truncate: bool) -> None:
-    if (page := accepted(shape)) is not None:
-        by_offset, by_item = (page_repair_fragmentation(page, order=o, truncate=truncate) for o in Order)
-        assert contents(by_offset) == contents(by_item)
-        assert Header.parse(by_offset) == Header.parse(by_item)
-        # And offset order keeps the physical order, of which item order knows nothing.
-        was, now = stored(page), stored(by_offset)
-        rank = sorted(was, key=lambda i: (-was[i].lp_off, i))
-        assert rank == sorted(now, key=lambda i: -now[i].lp_off)
+# ---- what does not matter ------------------------------------------------------------------------------------------
 
 
 @given(shapes(), st.sampled_from(list(Order)), st.booleans(), st.randoms(use_true_random=False))
@@ -182,13 +125,6 @@ def test_the_generator_reaches_every_corner() -> None:
     assert set(seen) <= set(CORNERS)
     assert {name: seen[name] for name in CORNERS if seen[name] < 5} == {}
     tally("compaction", "corners", len(CORNERS))
-
-
-def test_the_laws_have_teeth() -> None:
-    """The example is neither packed nor in item order, so that the laws above could fail."""
-    items = collect(Header.parse(EXAMPLE), line_pointers(EXAMPLE))
-    assert any(a.lp.lp_off < b.lp.lp_off for a, b in pairwise(items))
-    assert any(a.lp.lp_off != b.lp.end for a, b in pairwise(items))
 
 
 def test_error_codes_are_those_of_the_library() -> None:

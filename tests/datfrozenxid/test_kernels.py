@@ -246,36 +246,6 @@ def refusal_of(call: Callable[..., Any], *arguments: Any, **options: Any) -> tup
     return caught.value.code, caught.value.index
 
 
-WRONG_XIDS = [(0, 9), (1, 9), (2, 9), (9, 0), (9, 1), (9, 2), (10, 9), (9 + HALF, 9), (9, 9 + HALF)]
-WRONG_MULTIS = [(0, 9), (9, 0), (10, 9), (9 + HALF, 9), (9, 9 + HALF)]
-
-
-@every("min_frozen")
-def test_bounds_of_arrays_are_checked(variant: str) -> None:
-    for multixact, wrong in ((False, WRONG_XIDS), (True, WRONG_MULTIS)):
-        for (start, sane), values in product(wrong, ([5], [])):
-            got = refusal_of(kernels.min_frozen, values, start, sane, multixact=multixact, variant=variant)
-            assert got == (lib.PGQ_DATFROZENXID_BOUNDS, 0), (start, sane, values)
-    assert kernels.min_frozen([], 1, 2, multixact=True, variant=variant) == 1
-    assert kernels.min_frozen([], 10, 9 + HALF, variant=variant) == 10
-
-
-@every("min_frozen_strided")
-def test_bounds_of_rows_are_checked(variant: str) -> None:
-    pairs = [((x, 9), (s, 9)) for x, s in WRONG_XIDS] + [((9, x), (9, s)) for x, s in WRONG_MULTIS]
-    for start, sane in pairs:
-        got = refusal_of(kernels.min_frozen_strided, [], start, sane, variant=variant)
-        assert got == (lib.PGQ_DATFROZENXID_BOUNDS, 0), (start, sane)
-
-
-@every("need_update")
-def test_bounds_of_decisions_are_checked(variant: str) -> None:
-    pairs = [((x, 9), (s, 9)) for x, s in WRONG_XIDS] + [((9, x), (9, s)) for x, s in WRONG_MULTIS]
-    for new, sane in pairs:
-        got = refusal_of(kernels.need_update, (5, 5), new, sane, variant=variant)
-        assert got == (lib.PGQ_DATFROZENXID_BOUNDS, 0), (new, sane)
-
-
 def row_of(kind: str, variant: str) -> Any:
     table = getattr(lib, f"pgq_datfrozenxid_{kind}_variants")
     return table[[v.name for v in variants(kind)].index(variant)].fn

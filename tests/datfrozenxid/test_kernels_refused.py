@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: PostgreSQL
 """A call that refuses, or gives up at a value in the future, writes no output: each holds what it held before."""
 
+from itertools import product
 from typing import Any
 
 import pytest
@@ -9,11 +10,18 @@ from pgquern.datfrozenxid import variants
 
 from tests.common.tally import tally
 from tests.common.variants import every_variant
+from tests.datfrozenxid.strategies import HALF
 
 UNTOUCHED = (77, 78)
 NINE = (9, 9)
-WRONG = [((0, 9), NINE), (NINE, (2, 9)), ((9, 0), NINE), (NINE, (9, 0)), ((10, 9), NINE), ((9, 10), NINE)]
-"""Starts (or minima) and next ids that are refused."""
+WRONG_MULTIS = [(0, 9), (9, 0), (10, 9), (9 + HALF, 9), (9, 9 + HALF)]
+WRONG_XIDS = [*WRONG_MULTIS, (1, 9), (2, 9), (9, 1), (9, 2)]
+"""A start (or minimum) and a next id that are refused, for each of the two sorts of ids."""
+WRONG = [((x, 9), (s, 9)) for x, s in WRONG_XIDS] + [((9, x), (9, s)) for x, s in WRONG_MULTIS]
+"""The same for a pair of ids, of which the other is sound."""
+
+
+BOUNDS = (lib.PGQ_DATFROZENXID_BOUNDS, 0)
 
 
 def every(kind: str) -> pytest.MarkDecorator:
@@ -22,6 +30,10 @@ def every(kind: str) -> pytest.MarkDecorator:
 
 def function_of(kind: str, variant: str) -> Any:
     return getattr(lib, f"pgq_datfrozenxid_{kind}_variants")[[v.name for v in variants(kind)].index(variant)].fn
+
+
+def answer(status: Any) -> tuple[int, int]:
+    return status.code, status.index
 
 
 def pair(ids: tuple[int, int]) -> Any:
@@ -43,13 +55,17 @@ def test_an_array(variant: str, multixact: bool) -> None:
         minimum[0] = 77
         values = ffi.new("uint32_t[]", [500] * at + [1001] + [400] * 5)
         status = function(values, len(values), sound, minimum)
-        assert (status.code, status.index, minimum[0]) == (future, at + 1, 77)
+        assert (answer(status), minimum[0]) == ((future, at + 1), 77)
         tally("datfrozenxid", "arrays")
-    for start, sane in [(0, 1000), (900, 0), (1001, 1000)]:
-        minimum[0] = 77
+    array = ffi.new("uint32_t[]", [5] * 40)
+    for (start, sane), n in product(WRONG_MULTIS if multixact else WRONG_XIDS, (0, 40)):
         bounds = ffi.new("pgq_datfrozenxid_bounds *", (start, sane, multixact))
-        assert function(ffi.new("uint32_t[]", [500] * 40), 40, bounds, minimum).code == lib.PGQ_DATFROZENXID_BOUNDS
+        assert answer(function(array, n, bounds, minimum)) == BOUNDS
         assert minimum[0] == 77
+    for start, sane in [(1, 2)] if multixact else [(10, 9 + HALF)]:
+        bounds = ffi.new("pgq_datfrozenxid_bounds *", (start, sane, multixact))
+        assert function(array, 0, bounds, minimum).code == lib.PGQ_OK
+        assert minimum[0] == start
 
 
 @every("min_frozen_strided")
@@ -64,11 +80,11 @@ def test_rows(variant: str, multixact: bool) -> None:
         memory = ffi.new("uint8_t[]", records)
         rows = ffi.new("pgq_datfrozenxid_rows *", (memory, len(ids), 9, 0, 1))
         status = function(rows, pair((900, 900)), pair((1000, 1000)), minimum)
-        assert (status.code, status.index) == (code, at + 1)
+        assert answer(status) == (code, at + 1)
         assert (minimum.xid, minimum.multi) == UNTOUCHED
         tally("datfrozenxid", "tables")
         for start, sane in WRONG:
-            assert function(rows, pair(start), pair(sane), minimum).code == lib.PGQ_DATFROZENXID_BOUNDS
+            assert answer(function(rows, pair(start), pair(sane), minimum)) == BOUNDS
             assert (minimum.xid, minimum.multi) == UNTOUCHED
     rows = ffi.new("pgq_datfrozenxid_rows *", (memory, 1, 8, 0, 1))
     assert function(rows, pair(NINE), pair(NINE), minimum).code == lib.PGQ_DATFROZENXID_STRIDE
@@ -83,7 +99,7 @@ def test_a_decision(variant: str) -> None:
         for new, sane in WRONG:
             changes.xid, changes.multi = before
             for stored in [(5, 5), (9, 9), (12, 12)]:
-                assert function(pair(stored), pair(new), pair(sane), changes).code == lib.PGQ_DATFROZENXID_BOUNDS
+                assert answer(function(pair(stored), pair(new), pair(sane), changes)) == BOUNDS
                 assert (changes.xid, changes.multi) == before
                 tally("datfrozenxid", "decisions")
         changes.xid, changes.multi = before

@@ -7,15 +7,13 @@ relkind was asked for first.
 
 import struct
 from functools import cache
-from pathlib import Path
 from random import Random
 
 import pytest
 from pgquern.datfrozenxid import variants
 
 from ref.datfrozenxid import Ids
-from tests.common.neon_header import LOADED_AGAIN, UPPER_FIRST
-from tests.common.operations import compare, is_told, proved, skip_unless_run
+from tests.common.operations import compare, proved, skip_unless_run
 from tests.datfrozenxid.strategies import HALF, LAST, MULTIXACTS, XIDS, around, normal_of
 
 SCAN, SCALAR, NEON, SCAN_ROWS, SCALAR_ROWS, AVX2_ROWS, NEON_ROWS = 0, 1, 2, 4, 5, 6, 7
@@ -109,159 +107,3 @@ def test_each_way_of_the_walk_is_asked_for() -> None:
     assert min(len(once), len(again), len(ends)) >= 30
     assert any(one[-1] >= CHUNK for one in ends)
     assert any(max(one, default=0) > CHUNK for one in once)
-
-
-CHANGES: dict[str, tuple[str, int, str, str]] = {
-    "values from the end to the beginning": (
-        "scalar.c",
-        SCALAR,
-        "    return larger(even, odd);\n",
-        "    even = 0;\n"
-        "    for (size_t k = n; k-- > 0;)\n"
-        "        even = larger(even, age(values[k], last_sane, first));\n"
-        "    return even;\n",
-    ),
-    "one of the chains looks ahead": (
-        "scalar.c",
-        SCALAR,
-        "        even = larger(even, age(values[i], last_sane, first));\n"
-        "        odd = larger(odd, age(values[i + 1], last_sane, first));\n",
-        "        odd = larger(odd, age(values[i + 1], last_sane, first));\n"
-        "        even = larger(even, age(values[i], last_sane, first));\n",
-    ),
-    "a chunk is never trusted": (
-        "chunks.h",
-        SCALAR,
-        "        if (greatest < HALF_RING) {\n",
-        "        if (false) {\n",
-    ),
-    "the place behind the last value is loaded": (
-        "scan.c",
-        SCAN,
-        "    if (i < n)\n        return refused(future(bounds->multixact), i + 1);\n",
-        "    (void)*(volatile const uint32_t *)(values + n);\n"
-        "    if (i < n)\n        return refused(future(bounds->multixact), i + 1);\n",
-    ),
-    "chunks are shorter": ("ids.h", SCALAR, "    CHUNK = 4096, ", "    CHUNK = 4095, "),
-    "ids come before relkind": (
-        "scalar.c",
-        SCALAR_ROWS,
-        "        uint32_t counts = (uint32_t)holds_ids[record(rows, i)[rows->relkind_at]];\n"
-        "        pgq_datfrozenxid_pair ids = frozen_ids(rows, i);\n",
-        "        pgq_datfrozenxid_pair ids = frozen_ids(rows, i);\n"
-        "        uint32_t counts = (uint32_t)holds_ids[record(rows, i)[rows->relkind_at]];\n",
-    ),
-    "ids of all rows are loaded": (
-        "ids.h",
-        SCAN_ROWS,
-        "        pgq_datfrozenxid_pair ids;\n\n        if (relkind",
-        "        pgq_datfrozenxid_pair ids = frozen_ids(rows, i);\n\n        if (relkind",
-    ),
-    "a row's relkind comes before its ids": (
-        "strided_avx2.c",
-        AVX2_ROWS,
-        "    long long ids;\n\n    memcpy(&ids, row + rows->relfrozenxid_at, sizeof ids);\n"
-        "    return ids & holds_ids[row[rows->relkind_at]];\n",
-        "    long long ids, counts = holds_ids[row[rows->relkind_at]];\n\n"
-        "    memcpy(&ids, row + rows->relfrozenxid_at, sizeof ids);\n    return ids & counts;\n",
-    ),
-    "four rows in their order": (
-        "strided_avx2.c",
-        AVX2_ROWS,
-        "        a = older(a,\n"
-        "                  _mm256_setr_epi64x(ids_at(rows, row), ids_at(rows, row + stride),\n"
-        "                                     ids_at(rows, row + 2 * stride), ids_at(rows, row + 3 * stride)),\n"
-        "                  sane, first);\n",
-        "        long long ids[4];\n\n"
-        "        for (int k = 0; k < 4; k++)\n"
-        "            ids[k] = ids_at(rows, row + k * stride);\n"
-        "        a = older(a, _mm256_setr_epi64x(ids[0], ids[1], ids[2], ids[3]), sane, first);\n",
-    ),
-    "a step of eight rows for sixteen at least": (
-        "strided_avx2.c",
-        AVX2_ROWS,
-        "    for (; left >= 8; left -= 8, row += 8 * stride) {\n",
-        "    for (; left >= 16; left -= 8, row += 8 * stride) {\n",
-    ),
-    "rows that are left come first": (
-        "strided_avx2.c",
-        AVX2_ROWS,
-        "    __m128i m;\n\n    for (; left >= 8;",
-        "    __m128i m;\n\n"
-        "    for (size_t i = to - left % 8; i < to; i++)\n"
-        "        a = older(a, _mm256_setr_epi64x(ids_at(rows, record(rows, i)), 0, 0, 0), sane, first);\n"
-        "    to -= left % 8;\n"
-        "    left -= left % 8;\n"
-        "    for (; left >= 8;",
-    ),
-    "chunks of rows are of 128": ("ids.h", AVX2_ROWS, "    ROW_CHUNK = 256 ", "    ROW_CHUNK = 128 "),
-    "chunks are shorter in neon": ("ids.h", NEON, "    CHUNK = 4096, ", "    CHUNK = 4095, "),
-    "a chunk is never trusted in neon": (
-        "chunks.h",
-        NEON,
-        "        if (greatest < HALF_RING) {\n",
-        "        if (false) {\n",
-    ),
-    "the next chunk is looked at before a suspect one in neon": (
-        "chunks.h",
-        NEON,
-        "            size_t i = scan_values(values, from, to, last_sane, multixact, &oldest);\n",
-        "            (void)*(volatile const uint32_t *)(values + (to < n ? to : from));\n"
-        "            size_t i = scan_values(values, from, to, last_sane, multixact, &oldest);\n",
-    ),
-    "the upper half of a register comes first in neon": (
-        "min_frozen_neon.c",
-        NEON,
-        "#include <arm_neon.h>\n",
-        UPPER_FIRST,
-    ),
-    "a register is loaded again in neon": (
-        "min_frozen_neon.c",
-        NEON,
-        "#include <arm_neon.h>\n",
-        LOADED_AGAIN,
-    ),
-    "a row's relkind comes before its ids in neon": (
-        "strided_neon.c",
-        NEON_ROWS,
-        "    uint64_t ids;\n\n    memcpy(&ids, row + rows->relfrozenxid_at, sizeof ids);\n"
-        "    return ids & (uint64_t)(int64_t)holds_ids[row[rows->relkind_at]];\n",
-        "    uint64_t ids, counts = (uint64_t)(int64_t)holds_ids[row[rows->relkind_at]];\n\n"
-        "    memcpy(&ids, row + rows->relfrozenxid_at, sizeof ids);\n    return ids & counts;\n",
-    ),
-    "the second of two rows comes first in neon": (
-        "strided_neon.c",
-        NEON_ROWS,
-        "        a = older(a, ids_at(rows, row), ids_at(rows, row + stride), sane, first);\n",
-        "        uint64_t ids = ids_at(rows, row + stride);\n\n"
-        "        a = older(a, ids_at(rows, row), ids, sane, first);\n",
-    ),
-    "rows that are left come first in neon": (
-        "strided_neon.c",
-        NEON_ROWS,
-        "    uint32x2_t both;\n\n    for (; left >= 4;",
-        "    uint32x2_t both;\n\n"
-        "    for (size_t i = to - left % 4; i < to; i++)\n"
-        "        a = older(a, ids_at(rows, record(rows, i)), 0, sane, first);\n"
-        "    to -= left % 4;\n"
-        "    left -= left % 4;\n"
-        "    for (; left >= 4;",
-    ),
-    "the second register comes first in neon": (
-        "strided_neon.c",
-        NEON_ROWS,
-        "        a = older(a, ids_at(rows, row), ids_at(rows, row + stride), sane, first);\n"
-        "        b = older(b, ids_at(rows, row + 2 * stride), ids_at(rows, row + 3 * stride), sane, first);\n",
-        "        b = older(b, ids_at(rows, row + 2 * stride), ids_at(rows, row + 3 * stride), sane, first);\n"
-        "        a = older(a, ids_at(rows, row), ids_at(rows, row + stride), sane, first);\n",
-    ),
-    "chunks of rows are of 128 in neon": ("ids.h", NEON_ROWS, "    ROW_CHUNK = 256 ", "    ROW_CHUNK = 128 "),
-}
-
-
-@pytest.mark.whole
-@pytest.mark.parametrize("name", CHANGES)
-def test_another_way_to_the_same_answer_is_told(name: str, tmp_path: Path) -> None:
-    file, kind, old, new = CHANGES[name]
-    skip_unless_run(NEEDS.get(kind, "scalar"), HERE)
-    assert is_told("datfrozenxid", file, old, new, records(kind), tmp_path)

@@ -44,7 +44,7 @@ PLACES = [Path("tests", stem) for stem in with_cell("tests/{stem}/judge.toml")]
 
 SLOW = "one_in_a_million"
 """It needs a million inputs: most of a minute."""
-AT_ONCE = ("it has ", "it calls ", "it defines ", "weak symbol", "section ")
+AT_ONCE = ("it has ", "it calls ", "it defines ", "candidate is ", "weak symbol", "section ")
 
 
 def candidates() -> Iterator[ParameterSet]:

@@ -328,6 +328,21 @@ def test_the_counters_are_those_of_the_definition(fds: list[int]) -> None:
 # ---- the policy ----------------------------------------------------------------------------------
 
 
+def both_look(oracle: AdvicePolicy, kernel: Policy, file: int, block: int, *, cached: bool, comes_next: bool) -> None:
+    """One reference, with what the kernel says of it, and what replay's read says while they are quiet."""
+    advice = oracle.look(file, block, comes_next=comes_next)
+    assert kernel.look(file, block, comes_next=comes_next) == advice.value
+    if advice is Advice.PROBE:
+        assert kernel.probed(cached=cached) == oracle.probed(cached=cached)
+    if oracle.quiet:
+        watched = oracle.watches()
+        assert kernel.watches() == watched
+        if watched:
+            oracle.read(cached=cached)
+            kernel.read(cached=cached)
+    assert (kernel.quiet, kernel.probes_needed) == (oracle.quiet, oracle.probes_needed)
+
+
 @some
 @given(st.integers(0, 2**32 - 1), st.sampled_from([0.0, 0.5, 0.99, 1.0]), st.sampled_from([1, 8, 64]))
 def test_the_policy_step_by_step(seed: int, share: float, probe_every: int) -> None:
@@ -340,86 +355,28 @@ def test_the_policy_step_by_step(seed: int, share: float, probe_every: int) -> N
             block += 1
         else:
             file, block = dice.randrange(2), dice.randrange(6)
-        cached = dice.random() < share
-        comes_next = dice.random() < 0.05
-        advice = oracle.look(file, block, comes_next=comes_next)
-        assert kernel.look(file, block, comes_next=comes_next) == advice.value
-        if advice is Advice.PROBE:
-            assert kernel.probed(cached=cached) == oracle.probed(cached=cached)
-        if oracle.quiet:
-            watched = oracle.watches()
-            assert kernel.watches() == watched
-            if watched:
-                oracle.read(cached=cached)
-                kernel.read(cached=cached)
-        assert (kernel.quiet, kernel.probes_needed) == (oracle.quiet, oracle.probes_needed)
+        cached, comes_next = dice.random() < share, dice.random() < 0.05
+        both_look(oracle, kernel, file, block, cached=cached, comes_next=comes_next)
 
 
-def until_quiet(policy: Policy) -> int:
-    """References that it takes, all of them cached."""
-    taken = 0
-    while not policy.quiet:
-        taken += 1
-        if policy.look(0, 2 * taken) == "probe":
-            policy.probed(cached=True)
-    return taken
-
-
-@pytest.mark.parametrize(("reads", "then"), [(1, "twice"), (LONG_QUIET - 1, "twice"), (LONG_QUIET, "fewest")])
-def test_who_is_woken_soon_takes_longer_to_be_quiet_again(reads: int, then: str) -> None:
-    policy = Policy()
-    assert until_quiet(policy) == FEWEST_PROBES
-    for _ in range(reads - 1):
-        policy.read(cached=True)
-    policy.read(cached=False)
-    assert not policy.quiet
-    needed = 2 * FEWEST_PROBES if then == "twice" else FEWEST_PROBES
-    assert until_quiet(policy) == needed
-
-
-def test_a_miss_among_the_probes_starts_the_count_again() -> None:
-    """And the next probe comes after some references, each of which is advised."""
-    policy = Policy()
-    for _ in range(3):
-        for place in range(FEWEST_PROBES - 1):
-            assert policy.look(0, 2 * place) == "probe"
-            assert not policy.probed(cached=True)
-        assert policy.look(1, 0) == "probe"
-        assert policy.probed(cached=False)
-        assert [policy.look(1, 2 * place) for place in range(2, 1 + PROBE_EVERY)] == ["give"] * (PROBE_EVERY - 1)
-        assert not policy.quiet
-    assert until_quiet(policy) == FEWEST_PROBES
-
-
-def test_what_comes_next_is_neither_advised_nor_probed() -> None:
-    policy = Policy()
-    assert policy.look(0, 7, comes_next=True) == "none"
-    assert policy.look(0, 8) == policy.look(1, 9) == policy.look(0, 10) == policy.look(0, 9) == "probe"
-
-
-def test_what_follows_an_advised_block_is_advised_up_to_the_limit() -> None:
-    """Without a probe, and without a change of when the next one comes."""
-    policy = Policy(1)
-    for start, times in ((3, 1), (100, 2)):
-        for _ in range(times):
-            assert policy.look(0, start) == "probe"
-            assert policy.probed(cached=False)
-            assert [policy.look(0, start + i) for i in range(1, COMBINE)] == ["give"] * (COMBINE - 1)
-            assert [policy.look(0, start + i) for i in range(COMBINE, 3 * COMBINE)] == ["none"] * 2 * COMBINE
-    assert policy.look(0, 200) == "probe"
-    assert not policy.probed(cached=True)
-    assert policy.look(0, 201) == "probe"
-    assert policy.probed(cached=False)
-    assert policy.look(0, 202) == "give"
-    assert policy.look(1, 203) == "probe"  # of another file
-
-
-def test_it_takes_no_more_than_the_most_probes() -> None:
-    policy = Policy()
-    for _ in range(6):
-        until_quiet(policy)
-        policy.read(cached=False)
-    assert policy.probes_needed == MOST_PROBES
+@pytest.mark.parametrize("probe_every", [1, PROBE_EVERY])
+def test_the_policy_over_long_stretches(probe_every: int) -> None:
+    """All is cached, until a read has to wait: soon, at the last moment that is soon, later, once few reads are
+    watched. And nothing is cached, until most probes are left out."""
+    oracle, kernel = AdvicePolicy(probe_every), Policy(probe_every)
+    for reads in (1, LONG_QUIET - 1, LONG_QUIET, WATCH_ALL + 3 * WATCH_EVERY, *[1] * 6, LONG_QUIET - 1, 2):
+        misses = 0
+        while not oracle.quiet:
+            misses += 1
+            both_look(oracle, kernel, 0, 2 * misses, cached=True, comes_next=False)
+        while oracle.quiet_reads < reads - 1 or oracle.until_watch:
+            both_look(oracle, kernel, 1, 2 * oracle.quiet_reads, cached=True, comes_next=False)
+        both_look(oracle, kernel, 0, 0, cached=False, comes_next=False)
+        assert not oracle.quiet
+    assert oracle.probes_needed == MOST_PROBES
+    for reference in range(2 * COLD_PROBES * TIMES_COLD * probe_every):
+        both_look(oracle, kernel, reference % 2, 5, cached=False, comes_next=False)
+    assert oracle.cold_probes == COLD_PROBES
 
 
 def test_the_policys_numbers_are_the_definitions() -> None:
@@ -428,45 +385,6 @@ def test_the_policys_numbers_are_the_definitions() -> None:
     assert (lib.PGQ_PREFETCH_LONG_QUIET, lib.PGQ_PREFETCH_COMBINE) == (LONG_QUIET, COMBINE)
     assert (lib.PGQ_PREFETCH_COLD_PROBES, lib.PGQ_PREFETCH_TIMES_COLD) == (COLD_PROBES, TIMES_COLD)
     assert (lib.PGQ_PREFETCH_WATCH_ALL, lib.PGQ_PREFETCH_WATCH_EVERY) == (WATCH_ALL, WATCH_EVERY)
-
-
-def test_after_many_reads_that_need_not_wait_few_are_watched() -> None:
-    """And the first of these that has to wait wakes it; quiet again, each is watched."""
-    policy = Policy()
-    for _ in range(2):
-        until_quiet(policy)
-        for _ in range(WATCH_ALL):
-            assert policy.watches()
-            policy.read(cached=True)
-        for _ in range(3):
-            assert [policy.watches() for _ in range(WATCH_EVERY)] == [False] * (WATCH_EVERY - 1) + [True]
-            policy.read(cached=True)
-        assert [policy.watches() for _ in range(WATCH_EVERY)] == [False] * (WATCH_EVERY - 1) + [True]
-        policy.read(cached=False)
-        assert (policy.quiet, policy.probes_needed) == (False, FEWEST_PROBES)
-
-
-@pytest.mark.parametrize("probe_every", [1, PROBE_EVERY])
-def test_of_cold_blocks_few_are_probed(probe_every: int) -> None:
-    """Once so many probes in a row have found nothing; the first that finds its block brings the others back."""
-    policy = Policy(probe_every)
-
-    def gives_until_a_probe() -> int:
-        for gives in range(10 * PROBE_SELDOM):
-            if policy.look(gives % 2, 5) == "probe":
-                return gives
-        raise AssertionError("no probe")
-
-    first = 0
-    for _ in range(2):
-        for i in range(COLD_PROBES):
-            assert gives_until_a_probe() == (probe_every - 1 if i else first)
-            assert policy.probed(cached=False)
-        for _ in range(3):
-            assert gives_until_a_probe() == TIMES_COLD * probe_every - 1
-            assert policy.probed(cached=False)
-        assert gives_until_a_probe() == TIMES_COLD * probe_every - 1
-        assert not policy.probed(cached=True)
 
 
 def test_the_engine_watches_few_reads_of_what_is_cached(fds: list[int]) -> None:

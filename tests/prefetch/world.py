@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: PostgreSQL
 """A world for the recovery prefetcher: WAL that may arrive late, relations that come and go, a small buffer pool.
 
-`replay` drives a prefetcher through it as the startup process does: read a record, replay it, and so on. It keeps what
-the properties speak of in ghost sets of its own, and never looks at the prefetcher's counters.
+`replay` drives a prefetcher through it as the startup process does: read a record, replay it, and so on.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -12,7 +11,7 @@ from typing import Protocol
 from ref.prefetch import MAIN_FORK, BlockReference, Effect, Event, Prefetcher, Record, Relation, Ring
 
 Page = tuple[Relation, int]
-"""A page's name: its relation and block number. A page of the same name in another generation is another page."""
+"""A page's name: its relation and block number."""
 
 
 @dataclass
@@ -25,12 +24,8 @@ class World:
     room: int = 1 << 30
     lateness: Sequence[int] = ()
     """lateness[i]: record i arrives once so many records have been replayed. Missing: at once."""
-    verify_hints: bool = True
-    """Whether replay looks at the name of the page in a hinted buffer."""
     decoded: int = 0
     replayed: int = 0
-    generation: dict[Page, int] = field(default_factory=dict)
-    """How often a block of this name was created or removed."""
     buffers: list[Page | None] = field(default_factory=list)
     """buffers[i]: the page in buffer i, None if that page is gone. The next page that needs one takes them in turn."""
     hand: int = 0
@@ -77,7 +72,6 @@ class World:
         """Blocks from `size` on are gone."""
         for block in range(size, self.sizes.get(relation, 0)):
             page = (relation, block)
-            self.generation[page] = self.generation.get(page, 0) + 1
             self.pages.pop(page, None)
             if page in self.buffers:
                 self.buffers[self.buffers.index(page)] = None
@@ -96,13 +90,10 @@ class World:
             self.corners.add("block lost")
             return
         for new in [(relation, number) for number in range(size, block + 1)]:
-            self.generation[new] = self.generation.get(new, 0) + 1
             self._load(new)
         self._load(page)
         if hint is not None and (hint >= len(self.buffers) or self.buffers[hint] != page):
             self.corners.add("stale hint")
-            if hint < len(self.buffers) and not self.verify_hints:
-                page = self.buffers[hint] or page
         self.pages.setdefault(page, []).append(lsn)
 
     def _load(self, page: Page) -> None:
@@ -128,10 +119,6 @@ class Seen:
     """After each look-ahead: how many advised references stand in records that have not been replayed."""
     looked_at: list[int] = field(default_factory=list)
     """And how many references were looked at, of these records."""
-    wrong_generation: list[Event] = field(default_factory=list)
-    """Advises of a block that another block of the same name replaced before its record was replayed."""
-    late: list[Event] = field(default_factory=list)
-    """What was looked at only after its record had been given out."""
     counters: dict[str, int] = field(default_factory=dict)
     rings: list[tuple[int, int]] = field(default_factory=list)
     """After each look-ahead: what the ring counts as in flight, and how many of its entries have an I/O."""
@@ -162,7 +149,7 @@ def replay(
     """Replays the whole world. changes: {records replayed: new concurrency}."""
     seen = Seen()
     prefetcher = make(world, world, concurrency, world.records[0].lsn if world.records else 1)
-    ahead: list[tuple[Event, int]] = []  # of records not replayed yet: what was looked at, and the generation then
+    ahead: list[Event] = []  # what was looked at of records not replayed yet
     while True:
         if changes and world.replayed in changes:
             prefetcher.reconfigure(changes[world.replayed])
@@ -171,35 +158,19 @@ def replay(
         record = prefetcher.read_record()
         seen.events += prefetcher.events[before:]
         seen.log += prefetcher.events[before:]
-        given = seen.replayed[-1].lsn if seen.replayed else 0
-        for event in seen.events[before:]:
-            ahead.append((event, generation(world, event)))
-            if event.what == "prefetch":
-                seen.script.append(f"a{event.reference.block}")
-            if event.lsn <= given:
-                seen.late.append(event)
-        seen.advised.append(sum(event.what == "prefetch" for event, _ in ahead))
+        ahead += seen.events[before:]
+        seen.script += [f"a{event.reference.block}" for event in seen.events[before:] if event.what == "prefetch"]
+        seen.advised.append(sum(event.what == "prefetch" for event in ahead))
         seen.looked_at.append(len(ahead))
         seen.rings.append((prefetcher.ring.inflight, sum(io for _, io in prefetcher.ring.entries)))
         if record is None:
             seen.counters = prefetcher.counters
             return seen
-        mine = [(event, then) for event, then in ahead if event.lsn <= record.lsn]
+        mine = [event for event in ahead if event.lsn <= record.lsn]
         ahead = ahead[len(mine) :]
-        seen.wrong_generation += [e for e, then in mine if e.what == "prefetch" and then != generation(world, e)]
-        world.apply(record, {event.reference: event.buffer for event, _ in mine if event.buffer is not None})
+        world.apply(record, {event.reference: event.buffer for event in mine if event.buffer is not None})
         if len(mine) < sum(reference.in_use for reference in record.blocks) and concurrency:
             world.corners.add("references forgotten")
         seen.script += [f"p{reference.block}" for reference in record.blocks]
         seen.replayed.append(record)
         seen.log.append(record)
-
-
-def generation(world: World, event: Event) -> int:
-    """That of the block that the event is about, now."""
-    return world.generation.get((event.reference.relation, event.reference.block), 0)
-
-
-def references(records: Sequence[Record]) -> list[tuple[int, BlockReference]]:
-    """Every reference that could be looked at, with its record's LSN."""
-    return [(record.lsn, reference) for record in records for reference in record.blocks if reference.in_use]

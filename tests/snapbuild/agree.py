@@ -3,8 +3,9 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from itertools import chain, combinations
-from typing import Any
+from typing import Any, NamedTuple
 
+from _pgquern import ffi, lib
 from pgquern import PgquernError
 from pgquern.snapbuild import variants
 
@@ -28,6 +29,37 @@ def code_of(call: Callable[[], Any]) -> tuple[int, int]:
 def subsets(xids: Sequence[int]) -> Iterator[tuple[int, ...]]:
     """All of them, in order of xids."""
     return chain.from_iterable(combinations(xids, k) for k in range(len(xids) + 1))
+
+
+class Pointer(NamedTuple):
+    """A function of a kind's table, or of the header, to be called with a struct of the caller's."""
+
+    name: str
+    call: Callable[[Any], Any]
+    supported: bool = True
+
+
+def pointers() -> Iterator[Pointer]:
+    """Every function of every kind."""
+
+    def rows(kind: str) -> Iterator[tuple[str, Any, bool]]:
+        table = getattr(lib, f"pgq_snapbuild_{kind}_variants")
+        for i, variant in enumerate(variants(kind)):
+            yield f"{kind} {variant.name}", table[i].fn, variant.supported
+
+    def call(fn: Callable[..., Any], *arguments: Any) -> Callable[[Any], Any]:
+        return lambda array: fn(array, *arguments)
+
+    for name, fn, supported in chain(rows("purge"), rows("purge_sorted"), rows("purge_full")):
+        yield Pointer(name, call(fn, 9), supported)
+    for name, fn, supported in rows("insert"):
+        yield Pointer(name, call(fn, ffi.new("uint32_t[1]", [9]), 1, True), supported)
+    for name, fn, supported in rows("snapshot"):
+        yield Pointer(name, call(fn, ffi.new("uint32_t[9]"), 9), supported)
+    yield Pointer("check", lib.pgq_snapbuild_committed_check)
+    yield Pointer("check full", lib.pgq_snapbuild_committed_full_check)
+    yield Pointer("insert full", lambda c: lib.pgq_snapbuild_insert_full(c, ffi.new("uint64_t[1]", [9]), 1))
+    yield Pointer("snapshot full", lambda c: lib.pgq_snapbuild_snapshot_full(c, ffi.new("uint32_t[9]"), 9))
 
 
 PATTERNS: dict[str, Callable[[int, int], bool]] = {

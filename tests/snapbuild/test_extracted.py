@@ -1,20 +1,17 @@
 # SPDX-License-Identifier: PostgreSQL
 """The extracted proof as a third opinion beside oracle and kernels."""
 
-import struct
-import subprocess
 from collections.abc import Callable, Sequence
 from functools import partial
 from random import Random
 
-import pytest
 from pgquern.snapbuild import Committed, CommittedFull
 
 from ref import snapbuild as ref
 from ref.xid import FIRST_NORMAL, XID, full
 from tests.common.tally import tally
 from tests.snapbuild.agree import SMALL_RING, code_of, names, subsets
-from tests.snapbuild.extracted import PROGRAM, Extracted, Op
+from tests.snapbuild.extracted import Extracted, Op
 from tests.snapbuild.strategies import CORNERS, HALF, around
 
 
@@ -99,23 +96,3 @@ def test_refusals_of_the_extracted_proof_are_the_kernels() -> None:
     assert {code for op, code in refused if op is Op.PURGE} == {ref.Code.XID_PERMANENT}
     for op in (Op.PURGE_SORTED, Op.INSERT, Op.PURGE_FULL):
         assert {code for o, code in refused if o is op} == {*ref.Code} - {ref.Code.CAPACITY}, op
-
-
-RULES = {
-    "an XID of 33 bits": struct.pack("<BIIQQ", Op.PURGE, 1, 0, 3, 2**32),
-    "an xmin of 33 bits": struct.pack("<BIIQQ", Op.PURGE_SORTED, 1, 0, 2**32, 5),
-    "a batch of XIDs of 33 bits": struct.pack("<BIIQQ", Op.INSERT, 0, 1, 0, 2**32),
-    "63 bits": struct.pack("<BIIQQ", Op.PURGE_FULL, 1, 0, 3, 2**62),
-    "a purge with a batch": struct.pack("<BIIQQQ", Op.PURGE, 1, 1, 3, 5, 5),
-    "fewer flags than XIDs": struct.pack("<BIIQQQQ", Op.COMPRESS, 2, 1, 0, 5, 6, 1),
-    "more flags than XIDs": struct.pack("<BIIQQQQ", Op.COMPRESS, 1, 2, 0, 5, 1, 1),
-    "an unknown operation": struct.pack("<BIIQ", 5, 0, 0, 3),
-    "a record that is cut": struct.pack("<BIIQ", Op.PURGE, 1, 0, 3),
-}
-
-
-@pytest.mark.parametrize("question", RULES.values(), ids=list(RULES))
-def test_the_program_refuses_what_breaks_its_rules(question: bytes) -> None:
-    run = subprocess.run([PROGRAM], input=question, capture_output=True, check=False)
-    assert (run.returncode, run.stdout) == (2, b"")
-    assert run.stderr.startswith(b"oracle/snapbuild: ")

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: PostgreSQL
 """What the kernels on XID arrays refuse: which code, at which element, and that nothing has changed."""
 
-from collections.abc import Callable, Iterator
-from itertools import chain, product
-from typing import Any, NamedTuple
+from collections.abc import Callable
+from itertools import product
+from typing import Any
 
 import pytest
 from _pgquern import ffi, lib
@@ -14,7 +14,7 @@ from pgquern.snapbuild import Committed, CommittedFull, variants
 from ref import snapbuild as ref
 from ref.xid import FIRST_NORMAL, full
 from tests.common.variants import every_variant
-from tests.snapbuild.agree import code_of, names
+from tests.snapbuild.agree import code_of, names, pointers
 from tests.snapbuild.strategies import normal_xids
 
 dirty_xids = st.one_of(normal_xids, st.integers(0, 2))
@@ -58,48 +58,6 @@ def test_the_sorted_purge_refuses_what_does_not_claim_to_be_sorted() -> None:
         assert refusal == (lib.PGQ_SNAPBUILD_UNSORTED, 0), (variant, xip)
 
 
-def test_a_batch_that_does_not_fit_is_refused() -> None:
-    """Even if it would fit after duplicates are dropped. The array does not change."""
-    for variant in names("insert"):
-        committed = Committed([3, 5], capacity=3, sorted=True)
-        assert code_of(lambda c=committed, v=variant: c.insert([3, 5], variant=v)) == (lib.PGQ_SNAPBUILD_CAPACITY, 0)  # type: ignore[misc]
-        assert (committed.xip, committed.sorted) == ([3, 5], True)
-    full_array = CommittedFull([3, 5], head=1)
-    assert code_of(lambda: full_array.insert([7, 8])) == (lib.PGQ_SNAPBUILD_CAPACITY, 0)
-    assert full_array.fxip == [3, 5]
-
-
-class Pointer(NamedTuple):
-    """A function of a kind's table, or of the header, to be called with a struct of the caller's."""
-
-    name: str
-    call: Callable[[Any], Any]
-    supported: bool = True
-
-
-def pointers() -> Iterator[Pointer]:
-    """Every function of every kind."""
-
-    def rows(kind: str) -> Iterator[tuple[str, Any, bool]]:
-        table = getattr(lib, f"pgq_snapbuild_{kind}_variants")
-        for i, variant in enumerate(variants(kind)):
-            yield f"{kind} {variant.name}", table[i].fn, variant.supported
-
-    def call(fn: Callable[..., Any], *arguments: Any) -> Callable[[Any], Any]:
-        return lambda array: fn(array, *arguments)
-
-    for name, fn, supported in chain(rows("purge"), rows("purge_sorted"), rows("purge_full")):
-        yield Pointer(name, call(fn, 9), supported)
-    for name, fn, supported in rows("insert"):
-        yield Pointer(name, call(fn, ffi.new("uint32_t[1]", [9]), 1, True), supported)
-    for name, fn, supported in rows("snapshot"):
-        yield Pointer(name, call(fn, ffi.new("uint32_t[9]"), 9), supported)
-    yield Pointer("check", lib.pgq_snapbuild_committed_check)
-    yield Pointer("check full", lib.pgq_snapbuild_committed_full_check)
-    yield Pointer("insert full", lambda c: lib.pgq_snapbuild_insert_full(c, ffi.new("uint64_t[1]", [9]), 1))
-    yield Pointer("snapshot full", lambda c: lib.pgq_snapbuild_snapshot_full(c, ffi.new("uint32_t[9]"), 9))
-
-
 @pytest.mark.parametrize("variant", every_variant(pointers()))
 def test_null_and_counts_past_the_capacity_are_refused(variant: str) -> None:
     name, call = next((pointer.name, pointer.call) for pointer in pointers() if pointer.name == variant)
@@ -115,21 +73,8 @@ def test_null_and_counts_past_the_capacity_are_refused(variant: str) -> None:
     assert call(ffi.NULL).code == lib.PGQ_NULL
     assert refusal(**{array: ffi.NULL}, xcnt=1, xcnt_space=4) == (lib.PGQ_NULL, 0)
     assert refusal(**{array: sound}, xcnt=5, xcnt_space=4) == (lib.PGQ_SNAPBUILD_CAPACITY, 0)
-    assert refusal(**{array: sound}, xcnt=4, xcnt_space=2**28 + 1) == (lib.PGQ_SNAPBUILD_CAPACITY, 0)
     for head in (1, 5, 2**64 - 1) if is_full else ():
         assert refusal(**{array: sound}, head=head, xcnt=4, xcnt_space=4) == (lib.PGQ_SNAPBUILD_CAPACITY, 0)
-
-
-@pytest.mark.parametrize("variant", every_variant(pointers()))
-def test_the_largest_capacity_is_accepted(variant: str) -> None:
-    """Only as much memory is looked at as the array holds, and the batch or the snapshot."""
-    name, call = next((pointer.name, pointer.call) for pointer in pointers() if pointer.name == variant)
-    is_full = "full" in name
-    memory = ffi.new("uint64_t[4]" if is_full else "uint32_t[4]", [5, 6, 7])
-    members = {"fxip" if is_full else "xip": memory, "xcnt": 3, "xcnt_space": 2**27 if is_full else 2**28}
-    kind = "pgq_snapbuild_committed_full *" if is_full else "pgq_snapbuild_committed *"
-    status = call(ffi.new(kind, members if is_full else {"sorted": True, **members}))
-    assert (status.code, status.index) == (lib.PGQ_OK, 0)
 
 
 @pytest.mark.parametrize("variant", every_variant(variants("snapshot")))
@@ -178,7 +123,3 @@ def test_no_memory_is_needed_for_nothing() -> None:
     assert lib.pgq_snapbuild_known_assigned_check(known).code == lib.PGQ_OK
     assert lib.pgq_snapbuild_known_assigned_remove_tree(known, 3, ffi.NULL, 0, 1).code == lib.PGQ_OK
     assert lib.pgq_snapbuild_known_assigned_remove_preceding(known, 3, ffi.NULL, 0, 1).code == lib.PGQ_OK
-
-
-def test_a_snapshot_of_more_than_a_ring_is_refused() -> None:
-    assert code_of(lambda: CommittedFull([5, full(1, 6)]).snapshot()) == (lib.PGQ_SNAPBUILD_UNSORTED, 0)

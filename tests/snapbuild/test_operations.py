@@ -11,7 +11,6 @@ import pytest
 from pgquern.snapbuild import variants
 
 from ref.xid import FIRST_NORMAL
-from tests.common.neon_header import LOADED_AGAIN, STORED_BY_HALVES, UPPER_FIRST
 from tests.common.operations import MOVE, compare, is_told, proved, skip_unless_run
 
 INPLACE, SORTED, SCALAR, FULL, COMPRESS, UPSTREAM, APPEND = range(7)
@@ -201,10 +200,6 @@ def test_each_way_of_the_sorted_insertion_is_asked_for() -> None:
     assert min(map(sum, (rising, but_last, chunks, holes, behind))) >= 20
 
 
-TO_STAY = "        for (; stay && end - from >= BLOCK && all_stay(from, xmin); from += BLOCK, to += BLOCK)\n"
-LEFT_PACK = '#include "common/left_pack_neon.h"\n'
-"""What the kernels of NEON begin with."""
-QUICKSORT = "common/quicksort_template.h"
 CHANGES = {
     "a group that stays in its place is not stored": (
         "purge_scalar.c",
@@ -212,49 +207,11 @@ CHANGES = {
         "            copy_group(to, from);\n",
         "            if (to != from)\n                copy_group(to, from);\n",
     ),
-    "groups are of 15": ("purge_scalar.c", SCALAR, "enum { GROUP = 16 };", "enum { GROUP = 15 };"),
-    "arrays are long from 4,097 on": ("blocks.h", SCALAR, "    LONG_ARRAY = 4096 ", "    LONG_ARRAY = 4097 "),
-    "arrays are long from 2,000 on": ("blocks.h", AVX2, "    LONG_ARRAY = 4096 ", "    LONG_ARRAY = 2000 "),
-    "a guess from 65,537 on": ("purge_sorted.c", SORTED, "LONG = 1 << 16", "LONG = (1 << 16) + 1"),
-    "a sorted array is sorted": (
-        "snapshot.c",
-        SNAPSHOT,
-        "    if (!committed->sorted)\n",
-        "    if (true)\n",
-    ),
     "places that overlap are copied": (
         "full.c",
         FULL,
         "        memmove(fxip, fxip + gone, committed->xcnt * sizeof(uint64_t));\n    return accepted();",
         "        memcpy(fxip, fxip + gone, committed->xcnt * sizeof(uint64_t));\n    return accepted();",
-    ),
-    "blocks are of 512": ("blocks.h", SCALAR, "    BLOCK = 256, ", "    BLOCK = 512, "),
-    "arrays are long from 9,000 on": ("blocks.h", SCALAR, "    LONG_ARRAY = 4096 ", "    LONG_ARRAY = 9000 "),
-    "each XID is stored": (
-        "purge_inplace.c",
-        INPLACE,
-        "        if (!xid_normal_precedes(x, xmin))\n            committed->xip[surviving++] = x;\n",
-        "        committed->xip[surviving] = x;\n        surviving += !xid_normal_precedes(x, xmin);\n",
-    ),
-    "an XID that stays in its place is not stored": (
-        "purge_inplace.c",
-        INPLACE,
-        "            committed->xip[surviving++] = x;\n",
-        "            if (surviving++ != off)\n                committed->xip[surviving - 1] = x;\n",
-    ),
-    "the last XID is looked at first": (
-        "purge_sorted.c",
-        SORTED,
-        "        first = xip[0] >= xmin ? 0 : lower_bound32(xip, n, xmin);\n",
-        "        last = xip[n - 1] < past ? n : lower_bound32(xip, n, past);\n"
-        "        first = xip[0] >= xmin ? 0 : lower_bound32(xip, n, xmin);\n",
-    ),
-    "XIDs are moved one by one": (
-        "full.c",
-        FULL,
-        "        memmove(fxip, fxip + gone, committed->xcnt * sizeof(uint64_t));\n    return accepted();",
-        "        for (size_t i = 0; i < committed->xcnt; i++)\n"
-        "            fxip[i] = fxip[gone + i];\n    return accepted();",
     ),
     "the flag comes before the XID": (
         "compress.c",
@@ -262,201 +219,20 @@ CHANGES = {
         "            xids[to] = xids[i];\n            valid[to] = true;\n",
         "            valid[to] = true;\n            xids[to] = xids[i];\n",
     ),
-    "flags are set from the last one on": (
-        "compress.c",
-        BRANCHLESS,
-        "    if (n > 0)\n        memset(valid, true, n);\n",
-        "    for (size_t i = 0; i < n; i++)\n        valid[n - 1 - i] = true;\n",
-    ),
     "a register is loaded again": (
         "purge_avx2.c",
         AVX2,
         "        to += keep_register(to, a, bound);\n",
         "        to += keep_register(to, a, bound);\n        b = _mm256_loadu_si256((const __m256i *)(from + 8));\n",
     ),
-    "all of the workspace is copied back": (
-        "purge_upstream.c",
-        UPSTREAM,
-        "    memcpy(committed->xip, workspace, surviving * sizeof(uint32_t));\n",
-        "    memcpy(committed->xip, workspace, committed->xcnt * sizeof(uint32_t));\n",
-    ),
-    "a batch is not looked at": (
-        "insert.c",
-        APPEND,
-        "    if (has_permanent(batch, m))\n",
-        "    if (false)\n",
-    ),
-    "four XIDs are searched for side by side": (
-        "search.h",
-        INSERT,
-        "        8 /* elements that are searched for side by side;",
-        "        4 /* elements that are searched for side by side;",
-    ),
-    "XIDs are searched for one after another": (
-        "search_template.h",
-        INSERT,
-        "        for (size_t w = n - from, half; w > 1; w -= half) {\n"
-        "            half = w / 2;\n"
-        "#pragma GCC unroll 8\n"
-        "            for (size_t l = 0; l < SEARCH_LANES; l++)\n"
-        "                p[l] += a[p[l] + half - 1] < key[l] ? half : 0;\n"
-        "        }\n",
-        "        for (size_t l = 0; l < SEARCH_LANES; l++)\n"
-        "            for (size_t w = n - from, half; w > 1; w -= half) {\n"
-        "                half = w / 2;\n"
-        "                p[l] += a[p[l] + half - 1] < key[l] ? half : 0;\n"
-        "            }\n",
-    ),
-    "each run moves by itself, from its end on": (
-        "merge_template.h",
-        INSERT,
-        "    if (n > 0)\n        memmove(to, from, n * sizeof(ELEMENT));\n",
-        "    if (to > from)\n"
-        "        for (size_t i = n; i > 0; i--)\n"
-        "            to[i - 1] = from[i - 1];\n"
-        "    else if (n > 0)\n"
-        "        memmove(to, from, n * sizeof(ELEMENT));\n",
-    ),
-    "chunks of a batch are of 32": ("merge.h", INSERT, "    CHUNK = 64, ", "    CHUNK = 32, "),
-    "a batch that rises but for its last XID is sorted": (
-        "merge_template.h",
-        INSERT,
-        "    if (n + 1 == m) {\n",
-        "    if (n + 1 == m && m == 0) {\n",
-    ),
-    "three XIDs are stored by four": ("insert.c", APPEND_FEW, "    } else if (m < 4) {\n", "    } else if (m < 3) {\n"),
-    "seven XIDs are copied by a call": ("insert.c", APPEND_FEW, "enum { FEW = 8 };", "enum { FEW = 6 };"),
-    "six XIDs are parted, too": (QUICKSORT, SORT, "    while (n >= 7 &&", "    while (n >= 6 &&"),
-    "the middle of three is asked for from 8 XIDs on": (QUICKSORT, SORT, "    if (n <= 7)\n", "    if (n <= 8)\n"),
-    "nine XIDs are asked from 40 on": (QUICKSORT, SORT, "    if (n > 40) {\n", "    if (n >= 40) {\n"),
-    "the larger part is sorted by a call": (
-        QUICKSORT,
-        SORT,
-        "        if (below <= above) {\n",
-        "        if (below > above) {\n",
-    ),
-    "equal XIDs stay where they are met": (
-        QUICKSORT,
-        SORT,
-        "                if (order == 0)\n                    swap(equal_left++, left);\n",
-        "                if (order > 0)\n                    swap(equal_left++, left);\n",
-    ),
-    "an array of FullTransactionIds is searched from its beginning": (
-        "full.c",
-        FULL_LAZY_HEAD,
-        "    gone = lower_bound64(committed->fxip + committed->head, committed->xcnt, full_xmin);\n    committed->xcnt",
-        "    gone = lower_bound64(committed->fxip, committed->head + committed->xcnt, full_xmin);\n"
-        "    gone = gone > committed->head ? gone - committed->head : 0;\n    committed->xcnt",
-    ),
-    "an array is sorted behind its batch": (
-        "insert.c",
-        INSERT_UNSORTED,
-        "    if (!committed->sorted)\n        sort_all(committed);\n    m = sort_batch32(batch, m);\n",
-        "    m = sort_batch32(batch, m);\n    if (!committed->sorted)\n        sort_all(committed);\n",
-    ),
-    "each XID of a sorted array is stored": (
-        "insert.c",
-        INSERT_UNSORTED,
-        "        if (x != xip[kept - 1])\n            xip[kept++] = x;\n",
-        "        bool other = x != xip[kept - 1];\n\n        xip[kept] = x;\n        kept += other;\n",
-    ),
-    "the first XID of a sorted array is compared with itself": (
-        "insert.c",
-        INSERT_UNSORTED,
-        "    for (size_t i = 1; i < n; i++) {\n        uint32_t x = xip[i]",
-        "    for (size_t i = 0; i < n; i++) {\n        uint32_t x = xip[i]",
-    ),
-    "a snapshot is copied XID by XID": (
-        "snapshot.c",
-        SNAPSHOT,
-        "        memcpy(xip, committed->xip, committed->xcnt * sizeof(uint32_t));\n",
-        "        for (size_t i = 0; i < committed->xcnt; i++)\n            xip[i] = committed->xip[i];\n",
-    ),
-    "a block in its place is stored in avx2": (
-        "blocks.h",
-        AVX2,
-        "            if (to != from)\n                copy_block(to, from);\n",
-        "            copy_block(to, from);\n",
-    ),
-    "spans are of 2,048 in avx2": ("blocks.h", AVX2, "    SPAN = 1024, ", "    SPAN = 2048, "),
-    "a block is looked at whatever the span before it did in avx2": (
-        "blocks.h",
-        AVX2,
-        TO_STAY,
-        TO_STAY.replace("stay && ", ""),
-    ),
-    "blocks that go are looked for first in avx2": (
-        "blocks.h",
-        AVX2,
-        TO_STAY,
-        "        while (go && end - from >= BLOCK && all_go(from, xmin))\n            from += BLOCK;\n" + TO_STAY,
-    ),
-    "registers go one by one in avx2": (
-        "purge_avx2.c",
-        AVX2,
-        "    for (; end - from >= 32; from += 32) {\n",
-        "    for (; end - from >= 32 && end == to; from += 32) {\n",
-    ),
-    "a register of a rest is stored by itself in avx2": (
-        "purge_avx2.c",
-        AVX2,
-        "        to += keep_register(to, _mm256_loadu_si256((const __m256i *)from), bound);\n",
-        "        to += slide_survivors(to, from, 8, xmin);\n",
-    ),
-    "a block is copied by eight XIDs a vector in avx512": ("blocks.h", AVX512, "BLOCK_LANES = 16", "BLOCK_LANES = 8"),
-    "a block that goes is copied in avx512": (
-        "blocks.h",
-        AVX512,
-        "        while (go && end - from >= BLOCK && all_go(from, xmin))\n            from += BLOCK;\n",
-        "        for (; go && end - from >= BLOCK && all_go(from, xmin); from += BLOCK)\n"
-        "            copy_block(to, from);\n",
-    ),
-    "the last register's survivors alone are stored in avx512": (
-        "keep_avx512.h",
-        AVX512,
-        "    _mm512_mask_storeu_epi32(to, rest, ",
-        "    _mm512_mask_storeu_epi32(to, (__mmask16)((1u << __builtin_popcount(in_last)) - 1), ",
-    ),
-    "registers go one by one in avx512": (
-        "keep_avx512.h",
-        AVX512,
-        "    for (; end - from >= 64; from += 64) {\n",
-        "    for (; end - from >= 64 && end == to; from += 64) {\n",
-    ),
-    "a block in its place is stored in neon": (
-        "blocks.h",
-        NEON,
-        "            if (to != from)\n                copy_block(to, from);\n",
-        "            copy_block(to, from);\n",
-    ),
-    "blocks are of 512 in neon": ("blocks.h", NEON, "    BLOCK = 256, ", "    BLOCK = 512, "),
-    "arrays are long from 2,000 on in neon": ("blocks.h", NEON, "    LONG_ARRAY = 4096 ", "    LONG_ARRAY = 2000 "),
     "a rest is loaded again in neon": (
         "purge.h",
         NEON,
         "        to[kept] = x;\n",
         "        to[kept] = *(const volatile uint32_t *)(from + i);\n",
     ),
-    "a rest that stays in its place is not stored in neon": (
-        "purge.h",
-        NEON,
-        "        to[kept] = x;\n",
-        "        if (to + kept != from + i)\n            to[kept] = x;\n",
-    ),
-    "the upper half of a register comes first in neon": (
-        "purge_neon.c",
-        NEON,
-        LEFT_PACK,
-        LEFT_PACK + UPPER_FIRST,
-    ),
-    "a register is loaded again in neon": ("purge_neon.c", NEON, LEFT_PACK, LEFT_PACK + LOADED_AGAIN),
-    "the lower half of a register is stored by itself in neon": (
-        "purge_neon.c",
-        NEON,
-        LEFT_PACK,
-        LEFT_PACK + STORED_BY_HALVES,
-    ),
 }
+"""Of each sort of operation one: a store left out, a move, an order, a load too many of a register, and of NEON."""
 
 
 @pytest.mark.whole

@@ -16,7 +16,7 @@ from ref.tornpage import File, Protection
 from tests.common.tally import tally
 from tests.tornpage.crash import Device, Operation
 from tests.tornpage.proved import OPERATIONS, PROGRAM, built, loaded, masked, whole_records
-from tests.tornpage.worlds import Opener, Oracle, Shape, World, kernel
+from tests.tornpage.worlds import Oracle, Shape, World, kernel
 
 FORMS = {"upstream's loop": 0, "the chain": 1, "the prime in two parts": 2}
 PAGES = 60
@@ -147,10 +147,9 @@ def torn_area(shape: Shape, device: Device) -> list[Step]:
     return [("write", File.AREA, masked(area[-shape.block_size :])), ("sync", File.AREA, b"")]
 
 
-def faults(shape: Shape, open_store: Opener, seed: int, rounds: int) -> list[Device]:
+def faults(shape: Shape, seed: int, rounds: int) -> list[Device]:
     """What recoveries find in a world of faults: lives and recoveries that are stopped anywhere, several in a row."""
-    world, found = World(shape, open_store, Random(seed)), []
-    world.format(10**6)
+    world, found = World(shape, Random(seed)), list[Device]()
     for _ in range(rounds):
         world.live(world.rng.choice([1, 4, 16, 64]) * world.rng.randrange(4), steps=world.rng.randrange(12))
         for most in [*(world.rng.randrange(16) for _ in range(world.rng.randrange(3))), 10**6]:
@@ -165,7 +164,7 @@ def faults(shape: Shape, open_store: Opener, seed: int, rounds: int) -> list[Dev
 def test_proved_recovery_equals_oracle_and_kernel(shape: Shape) -> None:
     """After kills, power losses and failures the proved recovery finds the same pages, and with one page it does the
     same writes and syncs, in the same order."""
-    devices = [device for seed in range(4) for device in faults(shape, Oracle, seed, 10)]
+    devices = [device for seed in range(4) for device in faults(shape, seed, 10)]
     questions = [question(shape, device, page) for device in devices for page in range(shape.pages)]
     answers = iter(answers_of([shape] * len(questions), questions))
     for device in devices:

@@ -94,16 +94,11 @@ def contents(store: Any, shape: Shape) -> Contents:
 
 
 class Life:
-    """A store that is changed at random.
-
-    `states`: the contents after each number of changes; `durable`: how many of them must survive.
-    """
+    """A store that is changed at random. What must hold after a crash, the world asks (world.c)."""
 
     def __init__(self, shape: Shape, store: Any, rng: Random) -> None:
         """From an open store on, whatever is in it."""
         self.shape, self.store, self.rng = shape, store, rng
-        self.states = [contents(store, shape)]
-        self.durable = 0
 
     @classmethod
     def new(cls, shape: Shape, open_store: Opener, device: Device, seed: int) -> "Life":
@@ -124,56 +119,36 @@ class Life:
                 raise
             self.checkpoint()
             self.store.change(page, offset, data)
-        now = bytearray(self.states[-1][page])
-        at = offset - ref.PAGE_HEADER
-        now[at : at + length] = data
-        self.states.append((*self.states[-1][:page], bytes(now), *self.states[-1][page + 1 :]))
-
-    def flush(self) -> None:
-        self.store.flush()
-        self.durable = len(self.states) - 1
 
     def write_back(self) -> None:
         self.store.write_back([self.rng.randrange(self.shape.pages) for _ in range(self.rng.randrange(1, 4))])
 
     def checkpoint(self) -> None:
         self.store.checkpoint_begin()
-        self.checkpoint_end()
-
-    def checkpoint_end(self) -> None:
         self.store.checkpoint_end()
-        self.durable = len(self.states) - 1
 
     def spread_checkpoint(self) -> None:
         """With changes and pages written back in between, and a second beginning."""
         self.store.checkpoint_begin()
         for _ in range(self.rng.randrange(4)):
             self.rng.choice([self.change, self.write_back, self.store.checkpoint_begin])()
-        self.checkpoint_end()
+        self.store.checkpoint_end()
 
     def step(self) -> None:
         """One call."""
         self.rng.choices(
-            [self.change, self.flush, self.write_back, self.checkpoint, self.spread_checkpoint], [10, 3, 4, 1, 1]
+            [self.change, self.store.flush, self.write_back, self.checkpoint, self.spread_checkpoint], [10, 3, 4, 1, 1]
         )[0]()
-
-    def allowed(self) -> list[Contents]:
-        """What a crash now may leave."""
-        return self.states[self.durable :]
 
 
 class World:
-    """A store under faults of every kind: in its formats, its lives and its recoveries; and what it owes.
+    """The definition under faults of every kind, in its lives and its recoveries."""
 
-    `may`: the contents that a recovery may find now; None among them: that there is no store.
-    """
-
-    def __init__(self, shape: Shape, open_store: Opener, rng: Random) -> None:
-        self.shape, self.open_store, self.rng = shape, open_store, rng
+    def __init__(self, shape: Shape, rng: Random) -> None:
+        self.shape, self.rng = shape, rng
         self.device = shape.device()
-        self.may: list[Contents | None] = [None]
-        self.store: Any = None
-        self.last: Any = None
+        self.store = Oracle(shape, self)
+        self.store.format()
 
     def read(self, file: int, at: int, size: int) -> bytes:
         return self.device.read(file, at, size)
@@ -183,12 +158,6 @@ class World:
 
     def sync(self, file: int) -> None:
         self.device.sync(file)
-
-    def _process(self) -> Any:
-        """A new one, or the one that has seen an error; its device is the one of now."""
-        if self.last is None or self.open_store is not kernel or self.rng.random() < 0.7:
-            self.last = self.open_store(self.shape, self)
-        return self.last
 
     def fail_at(self, number: int, call: Callable[[], None]) -> bool:
         """Run; the operation of this number fails, and lands in part. True: there was none of that number."""
@@ -203,8 +172,8 @@ class World:
         device.before = before
         try:
             call()
-        except (PgquernError, OSError) as failure:
-            if isinstance(failure, PgquernError) and failure.code != lib.PGQ_TORNPAGE_IO:
+        except (PgquernError, OSError):
+            if not stopped:
                 raise
         finally:
             device.before = None
@@ -213,7 +182,7 @@ class World:
         return not stopped
 
     def restart(self) -> None:
-        """Kill the process, or let the power fail; or recover in the same process, which has seen an error."""
+        """Kill the process, or let the power fail; or what the kernel has forgotten is read anew."""
         fate = self.rng.randrange(5)
         if fate < 2:
             self.device = self.device.killed(self.rng)
@@ -222,36 +191,16 @@ class World:
         elif self.rng.random() < 0.5:
             self.device.evict(self.rng)
 
-    def format(self, number: int) -> bool:
-        """Over whatever there is."""
-        self.store = self._process()
-        empty = (bytes(self.shape.block_size - ref.PAGE_HEADER),) * self.shape.pages
-        done = self.fail_at(number, self.store.format)
-        self.may = [empty] if done else [*self.may, None, empty]
-        return done
-
     def recover(self, number: int) -> bool:
-        """False: it was stopped. Otherwise there is a store, or none."""
-        store, self.store = self._process(), None
-        try:
-            if not self.fail_at(number, store.recover):
-                return False
-        except PgquernError as refusal:
-            if refusal.code != lib.PGQ_TORNPAGE_NO_STORE or None not in self.may:
-                raise
-            return True
-        found = contents(store, self.shape)
-        assert found in self.may, "recovery found a state that never was, or lost a durable change"
-        self.store, self.may = store, [found]
-        return True
+        """In a new process. False: it was stopped."""
+        self.store = Oracle(self.shape, self)
+        return self.fail_at(number, self.store.recover)
 
-    def live(self, number: int, steps: int) -> bool:
+    def live(self, number: int, steps: int) -> None:
         life = Life(self.shape, self.store, self.rng)
 
         def run() -> None:
             for _ in range(steps):
                 life.step()
 
-        done = self.fail_at(number, run)
-        self.may = list(life.allowed())
-        return done
+        self.fail_at(number, run)
