@@ -4,7 +4,7 @@
     An XID is 32 bits; 0, 1 and 2 are permanent (InvalidTransactionId, BootstrapTransactionId, FrozenTransactionId), 3 is
     the first normal one, and XIDs wrap around.  The comparison is that of PostgreSQL's TransactionIdPrecedes
     (src/backend/access/transam/transam.c).  An XID is a [Z] here, with [valid] its range. *)
-From Coq Require Import ZArith Lia Bool.
+From Coq Require Import Bool ZArith Lia.
 From Pgquern.common Require Import Premises Parts.
 Local Open Scope Z_scope.
 

@@ -2,14 +2,11 @@
 (** * Witnesses: pages that fulfil the hypotheses of the theorems, and on which something is to be done
 
     A theorem whose hypotheses nothing fulfils says nothing.  The pages are those of Examples.v. *)
-From Coq Require Import ZArith List Bool Lia.
-From Pgquern.common Require Import Premises.
+From Pgquern.common Require Import Integers Premises.
 From Pgquern.compaction Require Import Page Memory Layout Slots Repair Contents Again AnySort ScanUpstreamFacts Copies Algorithms Spec Choice Chosen Scan ScanFacts Scanned ScannedPage ScanAvx2Page
   ScanAvx2Kernel ScanAvx512Page ScanAvx512FewPage ScanAvx512Kernel ScanNeonPage ScanNeonKernel
   Examples Decode.
 From Pgquern.compaction Require ScanAvx2 ScanAvx512 ScanAvx512Few ScanAvx512MarkLive ScanNeon.
-Import ListNotations.
-Local Open Scope Z_scope.
 
 Lemma page_with_is_page upper special words : is_page (page_with upper special words).
 Proof.

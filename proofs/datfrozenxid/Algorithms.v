@@ -3,11 +3,9 @@
 
     They look for the greatest age: how far an id lies behind the next one to be assigned, as an unsigned number.  What they
     compute is said in Spec.v, and that they do in the other files. *)
-From Coq Require Import ZArith List Arith Bool.
-From Pgquern.common Require Import Xid.
+From Coq Require Import Arith.
+From Pgquern.common Require Import Integers Xid.
 From Pgquern.datfrozenxid Require Import Spec.
-Import ListNotations.
-Local Open Scope Z_scope.
 
 (** (x < first_normal ? 0 : last_sane) - x, in 32 bits *)
 Definition age (s : sort) (sane x : Z) : Z := ((if x <? first_normal s then 0 else sane) - x) mod RING.

@@ -1,10 +1,7 @@
 (* SPDX-License-Identifier: PostgreSQL *)
 (** * One call, from the rows of pg_class to what it stores *)
-From Coq Require Import ZArith List.
-From Pgquern.common Require Import Xid.
-From Pgquern.datfrozenxid Require Import Spec Algorithms Order Decision Minimum Kernels Rows Patch.
-Import ListNotations.
-Local Open Scope Z_scope.
+From Pgquern.common Require Import Integers Xid.
+From Pgquern.datfrozenxid Require Import Spec Algorithms Order Minimum Rows Patch.
 
 (** What follows the scan. After a value in the future there is no minimum: nothing is locked, written or passed on. *)
 Definition store (minima : rows_answer) (dat sane : pair) : outcome :=

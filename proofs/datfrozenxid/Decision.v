@@ -1,6 +1,6 @@
 (* SPDX-License-Identifier: PostgreSQL *)
 (** * The decision to replace a stored value, on the whole ring *)
-From Coq Require Import ZArith Lia ZifyBool Bool List.
+From Coq Require Import ZArith Lia Bool.
 From Pgquern.common Require Import Xid.
 From Pgquern.datfrozenxid Require Import Spec Algorithms Order.
 Local Open Scope Z_scope.

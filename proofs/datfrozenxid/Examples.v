@@ -1,12 +1,6 @@
 (* SPDX-License-Identifier: PostgreSQL *)
 (** * Arrays to compute with: those of Witness.v *)
-From Coq Require Import ZArith Bool List.
-From Pgquern.common Require Import Xid.
-From Pgquern.instructions Require Lanes Program.
-From Pgquern.datfrozenxid Require Import Spec Algorithms Loads Patch Call.
-From Pgquern.datfrozenxid Require Generated.
-Import ListNotations.
-Local Open Scope Z_scope.
+From Pgquern.common Require Import Integers Xid.
 
 (** 100 XIDs across the wrap, an invalid one among every five. The oldest stands in the middle. *)
 Definition wrapped : list Z :=

@@ -1,11 +1,10 @@
 (* SPDX-License-Identifier: PostgreSQL *)
 (** * The programs of which C is printed find the greatest age *)
-From Coq Require Import ZArith Lia String List Bool.
-From Pgquern.common Require Import Xid.
-From Pgquern.instructions Require Import Lanes Logic Arithmetic Masked Compare Permute Memory Facts Table Program ProgramFacts
-  LaneFacts.
+From Coq Require Import String.
+From Pgquern.common Require Import Integers ListFacts Xid.
+From Pgquern.instructions Require Import Lanes Logic Arithmetic Masked Compare Permute Memory Facts Program
+  ProgramFacts LaneFacts.
 From Pgquern.datfrozenxid Require Import Spec Algorithms Minimum Kernels Generated.
-Import ListNotations.
 Local Open Scope string_scope.
 Local Open Scope list_scope.
 Local Open Scope Z_scope.
@@ -20,9 +19,6 @@ Qed.
 Lemma valid_lanes l : Forall valid l -> lanes 4 (register_of 4 l) = l.
 Proof. apply lanes_of_words. Qed.
 
-Lemma all_valid n x : valid x -> Forall valid (repeat x n).
-Proof. intros V. apply Forall_forall. intros y Y. apply repeat_spec in Y. now subst. Qed.
-
 Lemma zero_valid : valid 0.
 Proof. split; easy. Qed.
 
@@ -31,9 +27,6 @@ Proof.
   intros b. rewrite lanes_max_is_map2. revert b. induction a as [|x a IH]; intros [|y b] A B; cbn [map2]; auto.
   inversion A; inversion B; subst. constructor; auto. unfold valid in *. lia.
 Qed.
-
-Lemma split_at (l : list Z) n : (n <= length l)%nat -> exists a b, l = a ++ b /\ length a = n.
-Proof. intros L. exists (firstn n l), (skipn n l). rewrite firstn_skipn, firstn_length. split; [auto|lia]. Qed.
 
 Section greatest.
   Context (s : sort) (sane : Z) (Sane : valid sane).
@@ -235,7 +228,7 @@ Section greatest.
       do 4 (erewrite Done by apply (makes_zeros F)). set (t6 := set "d" _ _).
       assert (T6 : taken_so_far (length data) t6).
       { assert (Z0 : length (repeat 0 (wide r)) = wide r /\ Forall valid (repeat 0 (wide r))).
-        { split; [apply repeat_length|]. apply all_valid, zero_valid. }
+        { split; [apply repeat_length|]. apply forall_repeat, zero_valid. }
         exists [], data, (repeat 0 (wide r)), (repeat 0 (wide r)), (repeat 0 (wide r)), (repeat 0 (wide r)).
         split; [reflexivity|]. split; [reflexivity|]. split; [exact M|]. split; [exact Fr|]. split; [exact E|].
         split; [split; reflexivity|]. repeat (split; [split; [reflexivity|exact Z0]|]).
@@ -256,7 +249,7 @@ Section greatest.
       length (filled l) = wide r /\ Forall valid (filled l) /\ greatest (ages (filled l)) = greatest (ages l).
     Proof.
       intros L V. unfold filled. split; [rewrite app_length, repeat_length; lia|]. split.
-      - apply Forall_app. split; [exact V|]. apply all_valid, zero_valid.
+      - apply Forall_app. split; [exact V|]. apply forall_repeat, zero_valid.
       - unfold ages. rewrite map_app, greatest_app, repeat_mapped, age_zero, greatest_repeat.
         pose proof (greatest_nonnegative (map (age s sane) l)). lia.
     Qed.
@@ -304,7 +297,7 @@ Section greatest.
     assert (Lff : length ff = 64%nat) by (unfold ff; rewrite words_length, repeat_length; reflexivity).
     set (k := mask_compare 4 Z.geb (register_of 4 l) ff).
     assert (C : compared 4 Z.geb (register_of 4 l) ff = map (fun x => x >=? first_normal s) l).
-    { unfold compared, ff. rewrite !valid_lanes by (auto using all_valid, first_valid). now rewrite map2_repeat. }
+    { unfold compared, ff. rewrite !valid_lanes by (auto using forall_repeat, first_valid). now rewrite map2_repeat. }
     assert (B : bits k = map (fun x => x >=? first_normal s) l).
     { unfold k, mask_compare. rewrite C. apply (bits_of_register 2). now rewrite map_length. }
     assert (K : length k = 2%nat).
@@ -427,7 +420,7 @@ Section greatest.
     assert (Lss : length ss = 32%nat) by (unfold ss; rewrite words_length, repeat_length; reflexivity).
     assert (Lff : length ff = 32%nat) by (unfold ff; rewrite words_length, repeat_length; reflexivity).
     assert (Mx : max_unsigned 4 (register_of 4 l) ff = register_of 4 (map (fun x => Z.max x (first_normal s)) l)).
-    { unfold ff. rewrite max_of_words by (exact V || apply all_valid, first_valid). now rewrite map2_repeat. }
+    { unfold ff. rewrite max_of_words by (exact V || apply forall_repeat, first_valid). now rewrite map2_repeat. }
     set (normal := map (fun x => Z.max x (first_normal s) =? x) l).
     set (k := as_lanes 4 normal).
     assert (Eq : compare_equal 4 (register_of 4 (map (fun x => Z.max x (first_normal s)) l)) (register_of 4 l) = k).

@@ -1,25 +1,18 @@
 (* SPDX-License-Identifier: PostgreSQL *)
 (** * The program of which the C of the NEON minimum is printed finds the greatest age *)
-From Coq Require Import ZArith Lia String List Bool.
-From Pgquern.common Require Import Xid.
-From Pgquern.instructions Require Import Lanes Logic Arithmetic Masked Compare Permute Neon Memory Facts Table Program
-  ProgramFacts LaneFacts.
+From Coq Require Import String.
+From Pgquern.common Require Import Integers ListFacts Xid.
+From Pgquern.instructions Require Import Lanes Logic Arithmetic Compare Permute Neon Memory Facts Program ProgramFacts
+  LaneFacts.
 From Pgquern.datfrozenxid Require Import Spec Algorithms Minimum Kernels Generated GeneratedFacts.
-Import ListNotations.
 Local Open Scope string_scope.
 Local Open Scope list_scope.
 Local Open Scope Z_scope.
 
 (** ** The intrinsics that the program calls *)
 
-Lemma call_dup x : length x = 4%nat -> call "vdupq_n_u32" [x] = Some (spread 4 x).
-Proof. by_table. Qed.
 Lemma call_not_below a b : length a = 16%nat -> length b = 16%nat ->
   call "vcgeq_u32" [a; b] = Some (compare_lanes 4 Z.geb a b).
-Proof. by_table. Qed.
-Lemma call_and_neon a b : length a = 16%nat -> length b = 16%nat -> call "vandq_u32" [a; b] = Some (and a b).
-Proof. by_table. Qed.
-Lemma call_sub_neon a b : length a = 16%nat -> length b = 16%nat -> call "vsubq_u32" [a; b] = Some (sub 4 a b).
 Proof. by_table. Qed.
 Lemma call_max_neon a b : length a = 16%nat -> length b = 16%nat -> call "vmaxq_u32" [a; b] = Some (max_unsigned 4 a b).
 Proof. by_table. Qed.
@@ -35,7 +28,7 @@ Section greatest.
       (register_of 4 (repeat sane (length l))) =
     register_of 4 (map (fun x => if x <? first_normal s then 0 else sane) (lanes 4 (register_of 4 l))).
   Proof.
-    unfold compare_lanes, compared. rewrite (valid_lanes (repeat _ _)) by apply all_valid, (first_valid s sane).
+    unfold compare_lanes, compared. rewrite (valid_lanes (repeat _ _)) by apply forall_repeat, (first_valid s sane).
     assert (L : length (lanes 4 (register_of 4 l)) = length l).
     { unfold lanes. now rewrite map_length, words_pieces, map_length. }
     rewrite <- L at 1 2. rewrite map2_repeat by reflexivity. rewrite and_chooses by now rewrite map_length, repeat_length.
@@ -56,7 +49,7 @@ Section greatest.
     set (ss := register_of 4 (repeat sane 4)) in *. set (ff := register_of 4 (repeat (first_normal s) 4)) in *.
     set (k := compare_lanes 4 Z.geb (register_of 4 l) ff) in *.
     assert (K : length k = 16%nat).
-    { unfold k, compare_lanes, as_lanes, compared, ff. rewrite !valid_lanes by (auto using all_valid, (first_valid s sane)).
+    { unfold k, compare_lanes, as_lanes, compared, ff. rewrite !valid_lanes by (auto using forall_repeat, (first_valid s sane)).
       rewrite words_length, map_length, map2_length, repeat_length. lia. }
     assert (Ds : sub 4 (and k ss) (register_of 4 l) =
                  register_of 4 (map (fun x => (if x <? first_normal s then 0 else sane) - x) l)).
@@ -93,7 +86,7 @@ Section greatest.
     - exact (load_words_by Neon128 "vld1q_u32" 4 eq_refl eq_refl).
     - intros t x. reflexivity.
     - intros t x y n Y. cbn [run_statement typed spread_by wide neon]. unfold declare. cbn [eval]. unfold register_in.
-      rewrite Y. cbn [bind]. rewrite call_dup by apply bytes_of_length. cbn [bind].
+      rewrite Y. cbn [bind]. rewrite call_dup_neon by apply bytes_of_length. cbn [bind].
       now rewrite spread_words, words_length, repeat_length.
     - exact older_runs_128.
   Qed.
@@ -127,10 +120,10 @@ Section greatest.
       change (register_of 4 (done ++ x :: todo)) with (register_of 4 (done ++ [x] ++ todo)).
       rewrite !words_app, !there_app, <- !app_assoc. change (register_of 4 [x]) with (bytes_of 4 x ++ []).
       rewrite app_nil_r. rewrite <- app_assoc in W. rewrite W. cbn [bind].
-      rewrite call_dup by apply bytes_of_length. cbn [bind]. rewrite spread_words, words_length, repeat_length. reflexivity. }
+      rewrite call_dup_neon by apply bytes_of_length. cbn [bind]. rewrite spread_words, words_length, repeat_length. reflexivity. }
     cbn [run_statements]. rewrite E1. cbn [bind]. set (t0 := set "last" _ t).
     destruct (older_runs_128 t0 "b" "last" "in_last" (repeat x 4) b H B eq_refl (repeat_length x 4)
-      (all_valid 4 x Vx) eq_refl eq_refl eq_refl) as (t1 & R & M1 & B1 & O).
+      (forall_repeat valid x 4 Vx) eq_refl eq_refl eq_refl) as (t1 & R & M1 & B1 & O).
     exists t1. rewrite R. cbn [move]. unfold address_in. rewrite O by reflexivity. change (env t0 "from") with (env t "from").
     rewrite Fr. cbn [bind fst snd]. eexists. split; [reflexivity|]. split; [reflexivity|].
     exists (done ++ [x]), todo, a, (lanes_max b (map (age s sane) (repeat x 4))), c, e.

@@ -1,10 +1,8 @@
 (* SPDX-License-Identifier: PostgreSQL *)
 (** * Each kernel's order of comparison gives what upstream's loop gives *)
-From Coq Require Import ZArith Lia ZifyBool Bool List Arith.
-From Pgquern.common Require Import Xid.
+From Coq Require Import Arith.
+From Pgquern.common Require Import Integers Xid.
 From Pgquern.datfrozenxid Require Import Spec Algorithms Order Minimum.
-Import ListNotations.
-Local Open Scope Z_scope.
 
 (** ** Lanes and chains *)
 

@@ -3,7 +3,7 @@
 From Coq Require Import ZArith Lia List Arith Bool.
 From stdpp Require Import base option.
 From Pgquern.common Require Import Xid.
-From Pgquern.datfrozenxid Require Import Spec Algorithms Order Minimum Kernels Rows Loads.
+From Pgquern.datfrozenxid Require Import Spec Algorithms Minimum Kernels Rows Loads.
 Import ListNotations.
 Local Open Scope Z_scope.
 

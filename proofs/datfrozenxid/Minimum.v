@@ -1,10 +1,8 @@
 (* SPDX-License-Identifier: PostgreSQL *)
 (** * The look at the future makes the minimum well defined *)
-From Coq Require Import ZArith Lia ZifyBool Bool List Permutation.
-From Pgquern.common Require Import Xid.
+From Coq Require Import Permutation.
+From Pgquern.common Require Import Integers Xid.
 From Pgquern.datfrozenxid Require Import Spec Algorithms Order.
-Import ListNotations.
-Local Open Scope Z_scope.
 
 Definition greatest (l : list Z) : Z := fold_right Z.max 0 l.
 

@@ -1,6 +1,6 @@
 (* SPDX-License-Identifier: PostgreSQL *)
 (** * Ages put what survives the look at the future in order *)
-From Coq Require Import ZArith Lia ZifyBool Bool List.
+From Coq Require Import Bool ZArith Lia.
 From Pgquern.common Require Import Xid.
 From Pgquern.datfrozenxid Require Import Spec Algorithms.
 Local Open Scope Z_scope.

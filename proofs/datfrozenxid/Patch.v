@@ -3,7 +3,7 @@
 
     The patch is "Check the syscache before updating datfrozenxid" (pgsql-hackers, July 2025).  What other backends do in between,
     and which stale caches there can be, is for the model (spec/datfrozenxid); here are one call and any cache. *)
-From Coq Require Import ZArith Lia ZifyBool Bool List.
+From Coq Require Import ZArith Lia Bool.
 From Pgquern.common Require Import Xid.
 From Pgquern.datfrozenxid Require Import Spec Algorithms Order Decision.
 Local Open Scope Z_scope.

@@ -1,6 +1,6 @@
 (* SPDX-License-Identifier: PostgreSQL *)
 (** * Rows by vector registers, load by load, give upstream's answer, and nothing is loaded past the end *)
-From Coq Require Import ZArith Lia List Arith Bool Permutation.
+From Coq Require Import Bool ZArith Lia List Arith Permutation.
 From stdpp Require Import base option.
 From Pgquern.common Require Import Xid.
 From Pgquern.datfrozenxid Require Import Spec Algorithms Order Minimum Rows Loads LoadsFacts.

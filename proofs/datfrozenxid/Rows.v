@@ -1,10 +1,7 @@
 (* SPDX-License-Identifier: PostgreSQL *)
 (** * The kernels on rows give what upstream's scan of pg_class gives *)
-From Coq Require Import ZArith Lia ZifyBool Bool List Arith.
-From Pgquern.common Require Import Xid.
+From Pgquern.common Require Import Integers Xid.
 From Pgquern.datfrozenxid Require Import Spec Algorithms Order Minimum Kernels.
-Import ListNotations.
-Local Open Scope Z_scope.
 
 Definition valid_row (r : row) : Prop := valid (relfrozenxid r) /\ valid (relminmxid r).
 

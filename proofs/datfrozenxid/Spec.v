@@ -3,10 +3,7 @@
 
     Upstream: src/backend/commands/vacuum.c, vac_update_datfrozenxid.  An id is an XID or a MultiXactId, a [Z] with [valid] its range.  0 is invalid
     in both sorts.  Places count from 1. *)
-From Coq Require Import ZArith List Bool.
-From Pgquern.common Require Import Xid.
-Import ListNotations.
-Local Open Scope Z_scope.
+From Pgquern.common Require Import Integers Xid.
 
 Inductive sort := Xids | Multis.
 

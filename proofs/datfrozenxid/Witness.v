@@ -1,13 +1,12 @@
 (* SPDX-License-Identifier: PostgreSQL *)
 (** * Witnesses: arrays and tables that fulfil the hypotheses of the theorems, and on which there is something to find *)
-From Coq Require Import ZArith Lia Bool List Permutation.
-From Pgquern.common Require Import Premises Parts Xid.
-From Pgquern.datfrozenxid Require Import Spec Algorithms Order Minimum Decision Kernels Rows Loads LoadsFacts RowLoadsFacts Patch Call.
+From Coq Require Import Permutation.
+From Pgquern.common Require Import Integers Premises Parts Xid.
+From Pgquern.datfrozenxid Require Import Spec Algorithms Order Minimum Decision Kernels Rows LoadsFacts RowLoadsFacts
+  Patch Call.
 From Pgquern.datfrozenxid Require Import Examples.
 From Pgquern.instructions Require Program.
 From Pgquern.datfrozenxid Require Generated GeneratedFacts GeneratedNeon.
-Import ListNotations.
-Local Open Scope Z_scope.
 
 (** They meet the hypotheses of the scan; its minimum lies before the wrap, though plain comparison finds the number 4. *)
 Theorem wrapped_array_has_a_minimum : bounds Xids 50 50 /\ Forall valid wrapped /\

@@ -1,9 +1,7 @@
 (* SPDX-License-Identifier: PostgreSQL *)
 (** * Sums, products, least and greatest lanes.  A lane wraps; only [register_of] cuts *)
-From Coq Require Import ZArith List.
+From Pgquern.common Require Import Integers.
 From Pgquern.instructions Require Import Lanes.
-Import ListNotations.
-Local Open Scope Z_scope.
 
 Definition lanewise (w : nat) (f : Z -> Z -> Z) (a b : bytes) : bytes :=
   register_of w (map2 f (lanes w a) (lanes w b)).

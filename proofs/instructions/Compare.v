@@ -1,9 +1,7 @@
 (* SPDX-License-Identifier: PostgreSQL *)
 (** * Comparisons: into lanes of ones and zeros, or into a mask *)
-From Coq Require Import ZArith List Bool.
+From Pgquern.common Require Import Integers.
 From Pgquern.instructions Require Import Lanes Logic.
-Import ListNotations.
-Local Open Scope Z_scope.
 
 Definition compared (w : nat) (f : Z -> Z -> bool) (a b : bytes) : list bool := map2 f (lanes w a) (lanes w b).
 Definition on_signed (w : nat) (f : Z -> Z -> bool) (x y : Z) : bool := f (signed w x) (signed w y).

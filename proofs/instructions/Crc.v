@@ -1,9 +1,7 @@
 (* SPDX-License-Identifier: PostgreSQL *)
 (** * CRC32, as the manual says it: the remainder of a polynomial, on bits in reverse *)
-From Coq Require Import ZArith List Bool.
+From Pgquern.common Require Import Integers.
 From Pgquern.instructions Require Import Lanes.
-Import ListNotations.
-Local Open Scope Z_scope.
 
 (** 0x11EDC6F41 without its highest bit; the highest of the others first. *)
 Definition polynomial : list bool := rev (bits (bytes_of 4 517762881)).

@@ -1,9 +1,7 @@
 (* SPDX-License-Identifier: PostgreSQL *)
 (** * What holds of every register: the lanes are its bytes, and a mask chooses *)
-From Coq Require Import ZArith Lia List Bool.
-From Pgquern.instructions Require Import Lanes Arithmetic Masked Compare Memory.
-Import ListNotations.
-Local Open Scope Z_scope.
+From Pgquern.common Require Import Integers.
+From Pgquern.instructions Require Import Lanes Arithmetic Masked Memory.
 
 Definition is_byte (b : Z) : Prop := 0 <= b < 256.
 
@@ -131,6 +129,9 @@ Proof.
   rewrite IH. now destruct t.
 Qed.
 
+Lemma choose_map {A B} (f : A -> B) : forall k a b, choose k (map f a) (map f b) = map f (choose k a b).
+Proof. induction k as [|t k IH]; intros [|x a] [|y b]; cbn [map choose]; auto. rewrite IH. now destruct t. Qed.
+
 Lemma selected_map {A B} (f : A -> B) : forall k l, map f (selected k l) = selected k (map f l).
 Proof. induction k as [|t k IH]; intros [|x l]; cbn [selected map]; auto. rewrite map_app, IH. now destruct t. Qed.
 
@@ -138,6 +139,13 @@ Lemma selected_in {A} (P : A -> Prop) : forall k l, Forall P l -> Forall P (sele
 Proof.
   induction k as [|t k IH]; intros [|x l] F; cbn [selected]; auto. inversion F; subst.
   apply Forall_app. split; [destruct t; auto|auto].
+Qed.
+
+Lemma selected_app {A} : forall k k' (l l' : list A), length k = length l ->
+  selected (k ++ k') (l ++ l') = selected k l ++ selected k' l'.
+Proof.
+  induction k as [|t k IH]; intros k' [|x l] l' L; try discriminate; [reflexivity|]. cbn [app selected].
+  injection L as L. rewrite (IH _ _ _ L). apply app_assoc.
 Qed.
 
 Lemma selected_length {A} : forall k (l : list A), (length (selected k l) <= length l)%nat.

@@ -2,10 +2,8 @@
 (** * Registers of lanes that are given as numbers: what instructions make of them, lane by lane
 
     Bits, sums and comparisons; halves of a register, and lanes that change places. *)
-From Coq Require Import ZArith Lia List Bool.
+From Pgquern.common Require Import Integers.
 From Pgquern.instructions Require Import Lanes Logic Arithmetic Shift Compare Permute Facts ProgramFacts.
-Import ListNotations.
-Local Open Scope Z_scope.
 
 Lemma map2_app {A B C} (f : A -> B -> C) : forall l m l' m', length l = length m ->
   map2 f (l ++ l') (m ++ m') = map2 f l m ++ map2 f l' m'.

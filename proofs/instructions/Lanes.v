@@ -2,9 +2,7 @@
 (** * A register is a list of bytes, the lowest first; the same bytes are lanes, and bits
 
     A mask and a general register are lists of bytes, too. *)
-From Coq Require Import ZArith List.
-Import ListNotations.
-Local Open Scope Z_scope.
+From Pgquern.common Require Import Integers.
 
 Definition bytes := list Z.
 

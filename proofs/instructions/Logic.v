@@ -1,9 +1,7 @@
 (* SPDX-License-Identifier: PostgreSQL *)
 (** * Bit by bit: no lanes *)
-From Coq Require Import ZArith List Bool.
+From Pgquern.common Require Import Integers.
 From Pgquern.instructions Require Import Lanes.
-Import ListNotations.
-Local Open Scope Z_scope.
 
 Definition bitwise (f : bool -> bool -> bool) (a b : bytes) : bytes := register_of_bits (map2 f (bits a) (bits b)).
 Definition and : bytes -> bytes -> bytes := bitwise andb.

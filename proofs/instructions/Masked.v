@@ -1,9 +1,7 @@
 (* SPDX-License-Identifier: PostgreSQL *)
 (** * A mask chooses between lanes *)
-From Coq Require Import ZArith List Bool.
+From Pgquern.common Require Import Integers.
 From Pgquern.instructions Require Import Lanes.
-Import ListNotations.
-Local Open Scope Z_scope.
 
 (** Lane i of [r] where bit i of [k] is set, of [source] elsewhere; [maskz_] takes zeros as source. *)
 Fixpoint choose {A} (k : list bool) (l source : list A) : list A :=

@@ -2,10 +2,8 @@
 (** * Loads and stores: memory is a window of cells, some of which are not there
 
     An instruction that touches a cell which is not there has no result.  What the mask leaves out is not touched. *)
-From Coq Require Import ZArith List Bool.
+From Pgquern.common Require Import Integers.
 From Pgquern.instructions Require Import Lanes.
-Import ListNotations.
-Local Open Scope Z_scope.
 
 Definition cells := list (option Z).
 

@@ -1,9 +1,7 @@
 (* SPDX-License-Identifier: PostgreSQL *)
 (** * What ARM's NEON has, and the others have not *)
-From Coq Require Import ZArith List Bool.
+From Pgquern.common Require Import Integers.
 From Pgquern.instructions Require Import Lanes Arithmetic Logic Compare Permute.
-Import ListNotations.
-Local Open Scope Z_scope.
 
 (** ORN: [a], or not [b].  BSL: each bit of [a] where the mask has one, of [b] elsewhere. *)
 Definition or_not : bytes -> bytes -> bytes := bitwise (fun x y => x || negb y).

@@ -1,9 +1,7 @@
 (* SPDX-License-Identifier: PostgreSQL *)
 (** * Lanes change places *)
-From Coq Require Import ZArith List Bool.
+From Pgquern.common Require Import Integers.
 From Pgquern.instructions Require Import Lanes.
-Import ListNotations.
-Local Open Scope Z_scope.
 
 Definition item {A} (i : Z) (l : list (list A)) : list A := nth (Z.to_nat i) l [].
 (** Block by block of 16 bytes, as most older instructions work. *)

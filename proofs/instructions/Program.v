@@ -6,9 +6,9 @@
     name; Print.v writes the same name.  Memory is a list of cells, one a byte, and an address is a place in it.  A program
     has no result if it touches a cell that is not there, if it gives an intrinsic operands of another size, if C does not
     define the shift of a mask, or if a loop does not end. *)
-From Coq Require Import ZArith String List Bool.
+From Coq Require Import String.
+From Pgquern.common Require Import Integers.
 From Pgquern.instructions Require Import Lanes Masked Memory Table.
-Import ListNotations.
 Local Open Scope string_scope.
 Local Open Scope list_scope.
 Local Open Scope Z_scope.

@@ -2,10 +2,10 @@
 (** * How programs run: calls, loads, stores, loops
 
     Memory is split at a pointer: what lies before it, what is there, and what lies behind and need not be there. *)
-From Coq Require Import ZArith Lia String List Bool.
+From Coq Require Import String.
+From Pgquern.common Require Import Integers ListFacts.
 From Pgquern.instructions Require Import Lanes Logic Arithmetic Shift Masked Compare Permute Scalar Memory Facts Table
   Program.
-Import ListNotations.
 Local Open Scope string_scope.
 Local Open Scope list_scope.
 Local Open Scope Z_scope.
@@ -125,6 +125,27 @@ Lemma count_bounds k : 0 <= count k <= Z.of_nat (length k).
 Proof. unfold count. induction k as [|t k IH]; cbn [fold_right length]; [lia|]. destruct t; cbn [Z.b2z]; lia. Qed.
 
 (* A mask of 16 bits becomes an unsigned number, and its bits are counted. *)
+Lemma count_false n : count (repeat false n) = 0.
+Proof. induction n as [|n IH]; [reflexivity|]. unfold count in *. cbn [repeat fold_right Z.b2z]. now rewrite IH. Qed.
+
+Lemma count_selected {A} : forall k (l : list A), length k = length l -> count k = Z.of_nat (length (selected k l)).
+Proof.
+  induction k as [|t k IH]; intros [|x l] L; try discriminate; [reflexivity|]. cbn [selected]. rewrite app_length, Nat2Z.inj_add, <- IH by (cbn in L; lia).
+  unfold count. cbn [fold_right]. now destruct t.
+Qed.
+
+(** What VPERMD picks by an entry of left_pack.h: the lanes that are kept come first. *)
+Definition picked (kept : list bool) (l : list bytes) : list bytes :=
+  map (fun i => item (i mod Z.of_nat (length l)) l) (lanes 4 (left_packing kept)).
+
+Lemma picked_begins kept l : length kept = 8%nat -> length l = 8%nat ->
+  firstn (length (selected kept l)) (picked kept l) = selected kept l /\ length (picked kept l) = 8%nat.
+Proof.
+  intros K L. destruct (eight kept K) as (a & b & c & d & e & f & g & h & ->).
+  destruct (eight l L) as (l0 & l1 & l2 & l3 & l4 & l5 & l6 & l7 & ->).
+  destruct a, b, c, d, e, f, g, h; split; reflexivity.
+Qed.
+
 Lemma call_popcount k : length k = 2%nat ->
   exists r, call "__builtin_popcount" [k] = Some r /\ number r = count (bits k).
 Proof.
@@ -141,6 +162,12 @@ Proof. by_table. Qed.
 Lemma call_shift_7 a : length a = 16%nat -> call "_mm_slli_epi16 7" [a] = Some (shift_left 2 7 a).
 Proof. by_table. Qed.
 Lemma call_signs a : length a = 16%nat -> call "_mm_movemask_epi8" [a] = Some (signs_as_int 1 a).
+Proof. by_table. Qed.
+Lemma call_dup_neon x : length x = 4%nat -> call "vdupq_n_u32" [x] = Some (spread 4 x).
+Proof. by_table. Qed.
+Lemma call_sub_neon a b : length a = 16%nat -> length b = 16%nat -> call "vsubq_u32" [a; b] = Some (sub 4 a b).
+Proof. by_table. Qed.
+Lemma call_and_neon a b : length a = 16%nat -> length b = 16%nat -> call "vandq_u32" [a; b] = Some (and a b).
 Proof. by_table. Qed.
 Lemma call_count r : length r = 4%nat -> call "__builtin_popcount" [r] = Some (population r).
 Proof. by_table. Qed.

@@ -1,9 +1,7 @@
 (* SPDX-License-Identifier: PostgreSQL *)
 (** * Bits of one general register of 32 bits *)
-From Coq Require Import ZArith List Bool.
+From Pgquern.common Require Import Integers.
 From Pgquern.instructions Require Import Lanes.
-Import ListNotations.
-Local Open Scope Z_scope.
 
 Definition count (l : list bool) : Z := fold_right (fun t n => Z.b2z t + n) 0 l.
 (** How many bits are clear before the first that is set. *)

@@ -3,9 +3,9 @@
 
     Operands stand in the order of C; [set] has all its lanes in one.  A size is in bytes: 16, 32 and 64 are registers,
     1 to 8 masks and general registers. *)
-From Coq Require Import ZArith List String.
+From Coq Require Import String.
+From Pgquern.common Require Import Integers.
 From Pgquern.instructions Require Import Lanes Arithmetic Logic Shift Masked Compare Permute Scalar Crc Memory Neon.
-Import ListNotations.
 Local Open Scope string_scope.
 Local Open Scope Z_scope.
 

@@ -1,11 +1,8 @@
 (* SPDX-License-Identifier: PostgreSQL *)
 (** * Witnesses: registers, masks and memory that fulfil the hypotheses of the theorems *)
-From Coq Require Import ZArith Lia List.
-From Pgquern.common Require Import Premises Parts.
+From Pgquern.common Require Import Integers Premises Parts.
 From Pgquern.instructions Require Import Lanes Memory.
 From Pgquern.instructions Require Facts ProgramFacts.
-Import ListNotations.
-Local Open Scope Z_scope.
 
 Definition register : bytes := [255; 255; 255; 127; 0; 0; 0; 128; 1; 2; 3; 4; 253; 254; 255; 0].
 

@@ -3,9 +3,7 @@
 
     Numbers are unbounded here; Overflow.v proves that they fit into 64 bits. A class's queue is the list of what its
     requests cost, oldest first: their bytes, and those of an operation. *)
-From Coq Require Import ZArith List Bool.
-Import ListNotations.
-Local Open Scope Z_scope.
+From Pgquern.common Require Import Integers.
 
 Definition max_bytes : Z := 2 ^ 30.
 Definition max_cost : Z := 2 ^ 31.

@@ -1,9 +1,7 @@
 (* SPDX-License-Identifier: PostgreSQL *)
 (** * Every call keeps the scheduler consistent; which request goes, and when one does *)
-From Coq Require Import ZArith List Bool Lia.
+From Pgquern.common Require Import Integers.
 From Pgquern.ioshares Require Import Algorithms Spec.
-Import ListNotations.
-Local Open Scope Z_scope.
 
 Local Arguments total : simpl never.
 

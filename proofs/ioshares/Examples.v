@@ -1,9 +1,7 @@
 (* SPDX-License-Identifier: PostgreSQL *)
 (** * Runs of small schedulers to compute with: those of Witness.v *)
-From Coq Require Import ZArith List Bool.
+From Pgquern.common Require Import Integers.
 From Pgquern.ioshares Require Import Algorithms Spec.
-Import ListNotations.
-Local Open Scope Z_scope.
 
 (** Two classes with room for two and for three requests, the second with a warp; two or three in flight. *)
 Definition small_classes : list class := [Class 2 0 2; Class 1 5 3].

@@ -1,9 +1,7 @@
 (* SPDX-License-Identifier: PostgreSQL *)
 (** * Service divides by the shares, within a bound, and nobody starves *)
-From Coq Require Import ZArith List Lia.
+From Pgquern.common Require Import Integers.
 From Pgquern.ioshares Require Import Algorithms Spec Consistent.
-Import ListNotations.
-Local Open Scope Z_scope.
 
 (** What a class would start with if it came back now: no less than the virtual time. *)
 Definition effective (v : Z) (f : flow) : Z := Z.max (tag f) v.

@@ -1,9 +1,7 @@
 (* SPDX-License-Identifier: PostgreSQL *)
 (** * The limit of requests in flight: its rule, its range, the floor, and that there is no cliff *)
-From Coq Require Import ZArith List Bool Lia.
+From Pgquern.common Require Import Integers.
 From Pgquern.ioshares Require Import Algorithms Spec Consistent.
-Import ListNotations.
-Local Open Scope Z_scope.
 Local Opaque max_latency.
 
 (** ** One window *)

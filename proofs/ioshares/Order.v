@@ -1,9 +1,8 @@
 (* SPDX-License-Identifier: PostgreSQL *)
 (** * What is accepted, that nothing of it is lost, and in which order a class's requests go *)
-From Coq Require Import ZArith List Bool Lia Permutation.
-From Pgquern.ioshares Require Import Algorithms Spec Consistent Overflow.
-Import ListNotations.
-Local Open Scope Z_scope.
+From Coq Require Import Permutation.
+From Pgquern.common Require Import Integers.
+From Pgquern.ioshares Require Import Algorithms Spec Consistent.
 
 (** ** What a call answers *)
 

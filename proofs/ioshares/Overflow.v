@@ -1,9 +1,7 @@
 (* SPDX-License-Identifier: PostgreSQL *)
 (** * 64 bits are enough, for ever: tags start again before they overflow, and nobody can see it *)
-From Coq Require Import ZArith List Bool Lia.
+From Pgquern.common Require Import Integers.
 From Pgquern.ioshares Require Import Algorithms Spec Consistent.
-Import ListNotations.
-Local Open Scope Z_scope.
 
 (** ** The same, but for tags that are k lower *)
 

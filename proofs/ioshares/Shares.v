@@ -1,9 +1,7 @@
 (* SPDX-License-Identifier: PostgreSQL *)
 (** * Shares that change: each class stays as many bytes ahead, and the new shares hold at once *)
-From Coq Require Import ZArith List Bool Lia.
+From Pgquern.common Require Import Integers.
 From Pgquern.ioshares Require Import Algorithms Spec Consistent Fairness Overflow.
-Import ListNotations.
-Local Open Scope Z_scope.
 
 Local Arguments total : simpl never.
 

@@ -1,9 +1,7 @@
 (* SPDX-License-Identifier: PostgreSQL *)
 (** * What is claimed: runs, what a consistent scheduler is, service, and the bound *)
-From Coq Require Import ZArith List.
+From Pgquern.common Require Import Integers.
 From Pgquern.ioshares Require Import Algorithms.
-Import ListNotations.
-Local Open Scope Z_scope.
 
 (** A call. One that is refused changes nothing. *)
 Inductive op := Submit (i : nat) (op size : Z) | Next | Complete (i : nat) (lat : Z) | Cancel (i k : nat).

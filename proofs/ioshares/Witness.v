@@ -1,10 +1,7 @@
 (* SPDX-License-Identifier: PostgreSQL *)
 (** * Witness: the hypotheses of the main theorems can be met, and the bound is nearly reached *)
-From Coq Require Import ZArith List Bool Lia.
-From Pgquern.common Require Import Premises Parts.
+From Pgquern.common Require Import Integers Premises Parts.
 From Pgquern.ioshares Require Import Algorithms Spec Examples Consistent Fairness Overflow Limit Order Shares.
-Import ListNotations.
-Local Open Scope Z_scope.
 
 (** The four classes of PostgreSQL, the first with a warp of 1 MiB; a window of two completions, no target. *)
 Definition classes : list class :=

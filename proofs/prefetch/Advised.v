@@ -1,9 +1,8 @@
 (* SPDX-License-Identifier: PostgreSQL *)
 (** * What is advised, and what is not: the theorems *)
-From Coq Require Import ZArith Bool List Lia Sorted.
-From Pgquern.prefetch Require Import Ring RingFacts Filters FiltersFacts Prefetcher History JudgeFacts WalkFacts PrefetcherFacts.
-Import ListNotations.
-Local Open Scope Z_scope.
+From Pgquern.common Require Import Integers.
+From Pgquern.prefetch Require Import Ring Filters FiltersFacts Prefetcher History JudgeFacts WalkFacts
+  PrefetcherFacts.
 
 Lemma truthful_tail direct after h : truthful direct (after ++ h) -> truthful direct h.
 Proof. induction after as [|e after IH]; [auto|]. simpl. intros [T _]. auto. Qed.

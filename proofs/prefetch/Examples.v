@@ -1,7 +1,7 @@
 (* SPDX-License-Identifier: PostgreSQL *)
 (** * Rings to compute with: those of Witness.v *)
-From Coq Require Import ZArith Bool List.
-From Pgquern.prefetch Require Import Ring Schedule Filters Prefetcher History Worlds.
+From Coq Require Import Bool ZArith List.
+From Pgquern.prefetch Require Import Ring Schedule.
 Import ListNotations.
 
 (** ** What is assumed and concluded, decided *)

@@ -3,9 +3,7 @@
 
     XLogPrefetcherAddFilter, ...CompleteFilters and ...IsFiltered of xlogprefetcher.c. The filters are a list in the order
     in which they were set, or set again, the oldest first. *)
-From Coq Require Import ZArith Bool List.
-Import ListNotations.
-Local Open Scope Z_scope.
+From Pgquern.common Require Import Integers.
 
 (** A RelFileLocator. *)
 Record relation := Relation { tablespace : Z; database : Z; number : Z }.

@@ -1,9 +1,8 @@
 (* SPDX-License-Identifier: PostgreSQL *)
 (** * The list of filters says what the history says *)
-From Coq Require Import ZArith Bool List Lia Sorted.
+From Coq Require Import Sorted.
+From Pgquern.common Require Import Integers.
 From Pgquern.prefetch Require Import Filters Prefetcher History.
-Import ListNotations.
-Local Open Scope Z_scope.
 
 Lemma relation_eqb_eq a b : relation_eqb a b = true <-> a = b.
 Proof.

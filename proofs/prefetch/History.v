@@ -2,10 +2,8 @@
 (** * What a prefetcher should have made of each reference, said with the history alone
 
     Nothing here looks at filters, window, queue or ring. A history is a log, the newest first. *)
-From Coq Require Import ZArith Bool List.
+From Pgquern.common Require Import Integers.
 From Pgquern.prefetch Require Import Filters Prefetcher.
-Import ListNotations.
-Local Open Scope Z_scope.
 
 (** Up to which LSN, and from which block on, a relation or database is hidden: by all reasons for it since it was last shown.
     It is shown when the record of the last of these reasons has been replayed. *)

@@ -1,9 +1,7 @@
 (* SPDX-License-Identifier: PostgreSQL *)
 (** * Each verdict is the one that the history asks for *)
-From Coq Require Import ZArith Bool List Lia Sorted.
+From Pgquern.common Require Import Integers.
 From Pgquern.prefetch Require Import Ring Filters FiltersFacts Prefetcher History.
-Import ListNotations.
-Local Open Scope Z_scope.
 
 (** ** What a log may say *)
 

@@ -4,10 +4,8 @@
     XLogPrefetcherReadRecord, XLogPrefetcherNextBlock and the decode queue, step by step as csrc/prefetch/prefetcher.c and
     ref/prefetch.py have them. The WAL, the storage and the buffer pool are a world of any kind: it is asked, and may answer
     anything, and something else the next time. The log is a ghost: no step reads it. *)
-From Coq Require Import ZArith Bool List.
+From Pgquern.common Require Import Integers.
 From Pgquern.prefetch Require Import Ring Filters.
-Import ListNotations.
-Local Open Scope Z_scope.
 
 (** A DecodedBkpBlock, as far as the prefetcher looks at it. *)
 Record reference := Reference {

@@ -1,9 +1,7 @@
 (* SPDX-License-Identifier: PostgreSQL *)
 (** * Each block that a record references is judged once, by the history alone, before the record is given out *)
-From Coq Require Import ZArith Bool List Lia Sorted.
+From Pgquern.common Require Import Integers.
 From Pgquern.prefetch Require Import Ring RingFacts Filters FiltersFacts Prefetcher History JudgeFacts WalkFacts.
-Import ListNotations.
-Local Open Scope Z_scope.
 
 Section Facts.
 Context {W : Type} (blocks : relation -> W -> option Z * W) (buffer : relation -> Z -> W -> option Z * W).

@@ -3,7 +3,7 @@
 
     The fields and the loops are those of lrq_alloc, lrq_prefetch and lrq_complete_lsn. The callback is any function on
     any state, so that what is proved holds for all of its answers. *)
-From Coq Require Import ZArith Bool List Sorted.
+From Coq Require Import Bool ZArith List Sorted.
 Import ListNotations.
 
 (** An entry: the LSN at which its record starts, and whether an I/O was started for it. *)

@@ -1,6 +1,6 @@
 (* SPDX-License-Identifier: PostgreSQL *)
 (** * The ring never overflows, counts what it holds, and frees what was replayed *)
-From Coq Require Import ZArith Bool List Lia Sorted.
+From Coq Require Import ZArith Bool List Lia.
 From Pgquern.prefetch Require Import Ring.
 Import ListNotations.
 

@@ -1,6 +1,6 @@
 (* SPDX-License-Identifier: PostgreSQL *)
 (** * Two schedules: the eager one, and any one, with a ghost log of what was advised *)
-From Coq Require Import ZArith Bool List.
+From Coq Require Import Bool ZArith List.
 From Pgquern.prefetch Require Import Ring.
 Import ListNotations.
 

@@ -1,6 +1,6 @@
 (* SPDX-License-Identifier: PostgreSQL *)
 (** * The eager schedule has exactly N in flight, and never are more than N advised blocks unreplayed *)
-From Coq Require Import ZArith Bool List Lia Sorted.
+From Coq Require Import Bool ZArith List Lia.
 From Pgquern.prefetch Require Import Ring RingFacts Schedule.
 Import ListNotations.
 

@@ -1,9 +1,8 @@
 (* SPDX-License-Identifier: PostgreSQL *)
 (** * Looking ahead keeps the log truthful, the queue in order, and the ring behind what was decoded *)
-From Coq Require Import ZArith Bool List Lia Sorted.
-From Pgquern.prefetch Require Import Ring RingFacts ScheduleFacts Filters FiltersFacts Prefetcher History JudgeFacts.
-Import ListNotations.
-Local Open Scope Z_scope.
+From Coq Require Import Sorted.
+From Pgquern.common Require Import Integers.
+From Pgquern.prefetch Require Import Ring RingFacts ScheduleFacts Filters Prefetcher History JudgeFacts.
 
 Ltac conjuncts := repeat match goal with |- _ /\ _ => split end.
 

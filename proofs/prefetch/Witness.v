@@ -4,7 +4,7 @@
     A theorem whose hypotheses nothing fulfils says nothing.  The rings are those of Examples.v. *)
 From Coq Require Import ZArith Bool List Lia Sorted.
 From Pgquern.common Require Import Premises Parts.
-From Pgquern.prefetch Require Import Ring RingFacts Schedule ScheduleFacts Filters Prefetcher History Worlds Advised Examples.
+From Pgquern.prefetch Require Import Ring RingFacts Schedule ScheduleFacts Prefetcher Worlds Advised Examples.
 Import ListNotations.
 
 Lemma consistent_b_sound r : consistent_b r = true -> consistent r.

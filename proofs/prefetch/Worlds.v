@@ -3,10 +3,8 @@
 
     Records with no to three references, creations, truncations, a shutdown checkpoint; WAL that is late, relations that appear,
     buffers that come and go. All of it follows from numbers. *)
-From Coq Require Import ZArith Bool List.
-From Pgquern.prefetch Require Import Ring Filters Prefetcher.
-Import ListNotations.
-Local Open Scope Z_scope.
+From Pgquern.common Require Import Integers.
+From Pgquern.prefetch Require Import Filters Prefetcher.
 
 (** The records to come, and how many questions were asked. *)
 Record small_world := Small { to_come : list record; questions : Z }.

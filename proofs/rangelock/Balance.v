@@ -2,10 +2,8 @@
 (** * The tree stays balanced, so its height is a logarithm
 
     Of the functions of Tree.v, which do what C does, in its order. *)
-From Coq Require Import ZArith Bool List Permutation Lia.
-From Pgquern.rangelock Require Import Tree Lock Shape TreeFacts LockFacts.
-Import ListNotations.
-Local Open Scope Z_scope.
+From Pgquern.common Require Import Integers.
+From Pgquern.rangelock Require Import Tree Lock Shape.
 
 Lemma height_nonneg t : balanced t -> 0 <= height t.
 Proof.

@@ -1,9 +1,7 @@
 (* SPDX-License-Identifier: PostgreSQL *)
 (** * Locks that calls have made, to compute with: those of Witness.v *)
-From Coq Require Import ZArith Bool List.
-From Pgquern.rangelock Require Import Tree Lock Word.
-Import ListNotations.
-Local Open Scope Z_scope.
+From Pgquern.common Require Import Integers.
+From Pgquern.rangelock Require Import Tree Lock.
 
 (** ** Locks that calls have made *)
 

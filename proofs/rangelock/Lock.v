@@ -1,9 +1,8 @@
 (* SPDX-License-Identifier: PostgreSQL *)
 (** * The lock of csrc/rangelock/interval.c, and the rule that it must keep *)
-From Coq Require Import ZArith Bool List Sorted.
+From Coq Require Import Sorted.
+From Pgquern.common Require Import Integers.
 From Pgquern.rangelock Require Import Tree.
-Import ListNotations.
-Local Open Scope Z_scope.
 
 (** All that have arrived and not left, held or waiting, in two trees by mode. *)
 Record lock := Lock { shareds : tree; exclusives : tree; arrivals : Z }.

@@ -1,9 +1,8 @@
 (* SPDX-License-Identifier: PostgreSQL *)
 (** * The counts of blockers are right, so the lock keeps the rule *)
-From Coq Require Import ZArith Bool List Sorted Permutation Lia.
+From Coq Require Import Sorted Permutation.
+From Pgquern.common Require Import Integers.
 From Pgquern.rangelock Require Import Tree Lock TreeFacts.
-Import ListNotations.
-Local Open Scope Z_scope.
 
 Lemma overlap_sym a b : overlap a b = overlap b a.
 Proof. unfold overlap. apply andb_comm. Qed.
@@ -88,7 +87,7 @@ Proof.
   - unfold stay. destruct (exclusive (req x)) eqn:X; [assumption|]. cbn. rewrite PS. now constructor.
   - unfold stay. destruct (exclusive (req x)) eqn:X; [|assumption]. cbn. rewrite PE. now constructor.
   - rewrite PR. cbn. constructor; [now rewrite T|exact TD].
-  - rewrite PR, AR. constructor; [lia|]. eapply Forall_weaken; [|exact TA]. cbn. lia.
+  - rewrite PR, AR. constructor; [lia|]. eapply Forall_impl; [|exact TA]. cbn. lia.
   - intros n I. rewrite P in I. rewrite (filter_length_perm _ _ _ PR). cbn [filter].
     destruct I as [<-|I].
     + assert (E : blocks (req x) (req x) = false) by (unfold blocks; now rewrite Z.ltb_irrefl). now rewrite E.
@@ -193,7 +192,7 @@ Qed.
 
 Lemma sorted_map_unblocked x l : StronglySorted before l -> StronglySorted before (map (unblocked x) l).
 Proof.
-  induction 1 as [|y l S IH F]; cbn; constructor; [exact IH|]. apply Forall_map. eapply Forall_weaken; [|exact F].
+  induction 1 as [|y l S IH F]; cbn; constructor; [exact IH|]. apply Forall_map. eapply Forall_impl; [|exact F].
   unfold before. intros z. now rewrite !req_unblocked.
 Qed.
 
@@ -220,8 +219,8 @@ Proof.
   pose proof S as [SO EO SB EB SM EM TD TA BC]. constructor; try assumption.
   - rewrite L1. apply sorted_map_unblocked. now apply sorted_filter.
   - rewrite L2. apply sorted_map_unblocked. now apply sorted_filter.
-  - rewrite L1. apply Forall_map. eapply Forall_weaken; [|apply Forall_others; exact SM]. intros y. now rewrite req_unblocked.
-  - rewrite L2. apply Forall_map. eapply Forall_weaken; [|apply Forall_others; exact EM]. intros y. now rewrite req_unblocked.
+  - rewrite L1. apply Forall_map. eapply Forall_impl; [|apply Forall_others; exact SM]. intros y. now rewrite req_unblocked.
+  - rewrite L2. apply Forall_map. eapply Forall_impl; [|apply Forall_others; exact EM]. intros y. now rewrite req_unblocked.
   - rewrite R. clear -TD. induction (requests s) as [|z l IH]; [constructor|]. cbn in *. inversion TD as [|? ? N D]; subst.
     destruct (_ =? _); cbn; [now apply IH|]. constructor; [|now apply IH]. intros K. apply N.
     apply in_map_iff in K as (w & <- & K). apply in_map. now apply filter_In in K.
@@ -241,7 +240,7 @@ Proof.
   - constructor; cbn; try constructor. intros n [].
   - now apply stay_sound.
   - unfold try_ask. destruct (_ =? 0); [now apply stay_sound|]. destruct IH as [SO EO SB EB SM EM TD TA BC]. constructor; try assumption.
-    cbn. eapply Forall_weaken; [|exact TA]. cbn. lia.
+    cbn. eapply Forall_impl; [|exact TA]. cbn. lia.
   - now apply leave_sound.
 Qed.
 

@@ -1,6 +1,6 @@
 (* SPDX-License-Identifier: PostgreSQL *)
 (** * What is said of the shape of a tree *)
-From Coq Require Import ZArith List.
+From Coq Require Import ZArith.
 From Pgquern.rangelock Require Import Tree.
 Local Open Scope Z_scope.
 

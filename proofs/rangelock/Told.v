@@ -1,9 +1,8 @@
 (* SPDX-License-Identifier: PostgreSQL *)
 (** * Who is told that its request is granted, and when, over any run of calls *)
-From Coq Require Import ZArith Bool List Permutation Lia.
+From Coq Require Import Permutation.
+From Pgquern.common Require Import Integers.
 From Pgquern.rangelock Require Import Tree Lock TreeFacts LockFacts.
-Import ListNotations.
-Local Open Scope Z_scope.
 
 Lemma run_reachable s told : run s told -> reachable s.
 Proof. induction 1; now constructor. Qed.
@@ -50,12 +49,12 @@ Proof.
   induction 1 as [|s told from to mode R IH|s told from to mode R IH|s told x R IH I]; [constructor| | |].
   - assert (A : arrivals (fst (ask s from to mode)) = arrivals s + 1) by (unfold ask, stay; destruct (exclusive _); reflexivity).
     assert (W : Forall (fun number => number <= arrivals (fst (ask s from to mode))) told).
-    { rewrite A. eapply Forall_weaken; [|exact IH]. cbn. lia. }
+    { rewrite A. eapply Forall_impl; [|exact IH]. cbn. lia. }
     cbn zeta. destruct (is_held _); [|exact W]. constructor; [cbn [ask snd req arrive ticket]; lia|exact W].
   - assert (A : arrivals (fst (try_ask s from to mode)) = arrivals s + 1).
     { unfold try_ask, stay. destruct (_ =? 0); [destruct (exclusive _)|]; reflexivity. }
     assert (W : Forall (fun number => number <= arrivals (fst (try_ask s from to mode))) told).
-    { rewrite A. eapply Forall_weaken; [|exact IH]. cbn. lia. }
+    { rewrite A. eapply Forall_impl; [|exact IH]. cbn. lia. }
     destruct (snd (try_ask s from to mode)) as [x|] eqn:E; [|exact W]. constructor; [|exact W].
     unfold try_ask in E. destruct (_ =? 0); [|discriminate]. injection E as <-. rewrite A. cbn. lia.
   - pose proof (run_reachable s told R) as H. destruct (nobody_else_leaves s x x H I) as (_ & _ & A). rewrite A.

@@ -3,9 +3,7 @@
 
     An AVL tree of ranges, ordered by [lo] and then by ticket. Each node knows its height and the largest [hi] below it; in
     C both stand in its parent. The C functions change nodes in place; here they give back the tree. *)
-From Coq Require Import ZArith Bool List.
-Import ListNotations.
-Local Open Scope Z_scope.
+From Pgquern.common Require Import Integers.
 
 (** A request for the bytes from [lo] to [hi] - 1; tickets number requests in the order of arrival. *)
 Record request := Request { ticket : Z; lo : Z; hi : Z; exclusive : bool }.

@@ -1,9 +1,8 @@
 (* SPDX-License-Identifier: PostgreSQL *)
 (** * The tree holds what it should, in order, and its walks find exactly the ranges that overlap *)
-From Coq Require Import ZArith Bool List Sorted Permutation Lia.
+From Coq Require Import Sorted Permutation.
+From Pgquern.common Require Import Integers.
 From Pgquern.rangelock Require Import Tree Lock.
-Import ListNotations.
-Local Open Scope Z_scope.
 
 (** Rotations keep what a tree holds, and its order. *)
 Lemma elements_balance l x r : elements (balance l x r) = elements l ++ x :: elements r.
@@ -21,14 +20,11 @@ Qed.
 Lemma bounded_max t : bounded t -> Forall (fun y => hi (req y) <= max_hi t) (elements t).
 Proof. destruct t; cbn; [constructor|tauto]. Qed.
 
-Lemma Forall_weaken {A} (P Q : A -> Prop) l : (forall x, P x -> Q x) -> Forall P l -> Forall Q l.
-Proof. intros H. apply Forall_impl. exact H. Qed.
-
 Lemma bounded_node l x r : bounded l -> bounded r -> bounded (node l x r).
 Proof.
   intros L R. split; [exact L|]. split; [exact R|]. cbn. apply Forall_app. split; [|constructor; [lia|]].
-  - eapply Forall_weaken; [|apply bounded_max, L]. cbn. lia.
-  - eapply Forall_weaken; [|apply bounded_max, R]. cbn. lia.
+  - eapply Forall_impl; [|apply bounded_max, L]. cbn. lia.
+  - eapply Forall_impl; [|apply bounded_max, R]. cbn. lia.
 Qed.
 
 Lemma bounded_balance l x r : bounded l -> bounded r -> bounded (balance l x r).
@@ -103,7 +99,7 @@ Proof.
     + destruct IL as [I1 I2]; [assumption|tauto|]. split; [now rewrite I1|]. apply sorted_app. repeat split; try assumption.
       * rewrite I1. constructor; assumption.
       * eapply Permutation_Forall; [symmetry; exact I1|]. constructor; [|exact LR].
-        eapply Forall_weaken; [|exact YR]. intros z Z. eapply before_trans; [exact P|exact Z].
+        eapply Forall_impl; [|exact YR]. intros z Z. eapply before_trans; [exact P|exact Z].
     + destruct IR as [I1 I2]; [assumption|tauto|]. split.
       * rewrite I1. transitivity (elements l ++ x :: y :: elements r); [apply Permutation_app_head, perm_swap|].
         symmetry. apply Permutation_middle.
@@ -192,13 +188,13 @@ Proof. unfold overlap. now rewrite andb_true_iff, !Z.ltb_lt. Qed.
 
 Lemma none_below t x : bounded t -> max_hi t <= lo x -> Forall (fun y => overlaps x y = false) (elements t).
 Proof.
-  intros B M. eapply Forall_weaken; [|apply bounded_max, B]. cbn. intros y Y. apply not_true_iff_false.
+  intros B M. eapply Forall_impl; [|apply bounded_max, B]. cbn. intros y Y. apply not_true_iff_false.
   unfold overlaps. rewrite overlap_spec. lia.
 Qed.
 
 Lemma none_beyond l y x : Forall (before y) l -> hi x <= lo (req y) -> Forall (fun z => overlaps x z = false) l.
 Proof.
-  intros F H. eapply Forall_weaken; [|exact F]. unfold before. intros z Z. apply precedes_spec in Z.
+  intros F H. eapply Forall_impl; [|exact F]. unfold before. intros z Z. apply precedes_spec in Z.
   apply not_true_iff_false. unfold overlaps. rewrite overlap_spec. lia.
 Qed.
 
@@ -260,7 +256,7 @@ Proof.
   intros S B. revert S. induction t as [|l IL y r IR h m]; intros S; [exact I|].
   pose proof (unblock_unblocks _ x S B) as [E _]. pose proof B as (BL & BR & BM).
   assert (G : Forall (fun z => hi (req z) <= m) (elements (fst (unblock (Node l y r h m) x)))).
-  { rewrite E. apply Forall_map. eapply Forall_weaken; [|exact BM]. cbn. intros z Z. unfold less. now destruct (touches x z). }
+  { rewrite E. apply Forall_map. eapply Forall_impl; [|exact BM]. cbn. intros z Z. unfold less. now destruct (touches x z). }
   cbn [elements] in S. apply sorted_app in S as (L & R & _). specialize (IL BL L). specialize (IR BR R). revert G. cbn [unblock].
   destruct (_ <? m); [|intros _; exact B]. destruct (unblock l x) as [l' g1], (unblock r x) as [r' g3]. cbn [fst] in *.
   destruct (_ <=? _); [intros G; now repeat split|]. destruct (_ && _); intros G; now repeat split.

@@ -1,10 +1,7 @@
 (* SPDX-License-Identifier: PostgreSQL *)
 (** * Witnesses: locks that can be reached, on which the theorems say something *)
-From Coq Require Import ZArith Bool List Lia.
-From Pgquern.common Require Import Premises Parts.
+From Pgquern.common Require Import Integers Premises Parts.
 From Pgquern.rangelock Require Import Tree Lock Shape TreeFacts LockFacts Balance Told Word WordFacts Examples.
-Import ListNotations.
-Local Open Scope Z_scope.
 
 (** A writer of bytes 0 to 3, a writer of 2 to 5, a reader of 5 to 8. *)
 Definition first := Request 1 0 4 true.

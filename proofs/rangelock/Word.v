@@ -1,9 +1,7 @@
 (* SPDX-License-Identifier: PostgreSQL *)
 (** * The word of csrc/rangelock/interval.c, with which who is alone needs neither the mutex nor a tree *)
-From Coq Require Import ZArith Bool List.
+From Pgquern.common Require Import Integers.
 From Pgquern.rangelock Require Import Tree Lock.
-Import ListNotations.
-Local Open Scope Z_scope.
 
 (** [alone]: NULL, a hold, or SHUT. *)
 Inductive word := Open | Alone (from to : Z) (mode : bool) | Shut.

@@ -1,9 +1,7 @@
 (* SPDX-License-Identifier: PostgreSQL *)
 (** * With the word the lock keeps the same rule *)
-From Coq Require Import ZArith Bool List Lia.
-From Pgquern.rangelock Require Import Tree Lock TreeFacts LockFacts Word.
-Import ListNotations.
-Local Open Scope Z_scope.
+From Pgquern.common Require Import Integers.
+From Pgquern.rangelock Require Import Tree Lock Word.
 
 Lemma empty_ask s from to mode : shareds s = Leaf -> exclusives s = Leaf ->
   ask s from to mode = (stay s (Entry (Request (arrivals s + 1) from to mode) 0), Entry (Request (arrivals s + 1) from to mode) 0).

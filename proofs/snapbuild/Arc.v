@@ -1,9 +1,9 @@
 (* SPDX-License-Identifier: PostgreSQL *)
 (** * What a purge keeps is an arc of the ring *)
-From Coq Require Import ZArith Lia List Sorted.
+From Coq Require Import ZArith Lia List.
 From stdpp Require Import base list.
 From Pgquern.common Require Import Xid.
-From Pgquern.snapbuild Require Import Memory Spec SortedFacts Purge Search.
+From Pgquern.snapbuild Require Import Spec SortedFacts Purge.
 Local Open Scope Z_scope.
 
 (** Among normal XIDs, those that do not precede xmin are those in the arc [xmin, xmin + 2^31).  At a distance of

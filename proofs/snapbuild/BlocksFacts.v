@@ -2,7 +2,6 @@
 (** * The purge of long arrays by blocks is the filter if its inner loop is *)
 From Coq Require Import ZArith Lia List.
 From stdpp Require Import base option list fin_maps.
-From Pgquern.common Require Import Xid.
 From Pgquern.snapbuild Require Import Memory MemoryFacts Spec Algorithms Purge Blocks.
 Local Open Scope Z_scope.
 

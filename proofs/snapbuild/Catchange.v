@@ -4,10 +4,10 @@
     SnapBuildPurgeOlderTxn of 16 and later drops XIDs from the front of catchange.xip until one does not precede xmin;
     that of 11 to 15 leaves InitialRunningXacts alone unless its first XID precedes xmin.  Both take the first one for
     the oldest. *)
-From Coq Require Import ZArith Lia List Sorted.
+From Coq Require Import ZArith Lia List.
 From stdpp Require Import base list.
 From Pgquern.common Require Import Xid.
-From Pgquern.snapbuild Require Import Memory Spec SortedFacts Purge Arc.
+From Pgquern.snapbuild Require Import Spec Purge.
 Local Open Scope Z_scope.
 
 Fixpoint purge_catchange (xmin : Z) (l : list Z) : list Z :=

@@ -1,9 +1,8 @@
 (* SPDX-License-Identifier: PostgreSQL *)
 (** * XID arrays across the wrap to compute with: those of Witness.v *)
-From Coq Require Import ZArith List Bool.
+From Coq Require Import Bool ZArith List.
 From stdpp Require Import base option zmap.
-From Pgquern.common Require Import Xid.
-From Pgquern.snapbuild Require Import Memory Spec Algorithms Blocks Groups KeepRegisters Upstream Quicksort.
+From Pgquern.snapbuild Require Import Memory.
 Import ListNotations.
 Local Open Scope Z_scope.
 

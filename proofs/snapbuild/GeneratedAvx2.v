@@ -1,11 +1,9 @@
 (* SPDX-License-Identifier: PostgreSQL *)
 (** * The AVX2 program of which C is printed moves whole registers, and leaves fewer values than one holds *)
-From Coq Require Import ZArith Lia String List Bool.
-From Pgquern.common Require Import Xid.
-From Pgquern.instructions Require Import Lanes Logic Arithmetic Shift Masked Compare Permute Scalar Memory Facts Table Program
-  ProgramFacts LaneFacts.
-From Pgquern.snapbuild Require Import Spec Purge Vectors Generated GeneratedFacts.
-Import ListNotations.
+From Coq Require Import String.
+From Pgquern.common Require Import Integers ListFacts.
+From Pgquern.instructions Require Import Lanes Shift Masked Compare Permute Scalar Memory Facts Program ProgramFacts.
+From Pgquern.snapbuild Require Import Spec Vectors Generated Packing GeneratedFacts.
 Local Open Scope string_scope.
 Local Open Scope list_scope.
 Local Open Scope Z_scope.
@@ -44,16 +42,11 @@ Proof.
 Qed.
 
 (* The values that a mask of eight bits has, of the register in [y], are stored, and the pointer moves past them. *)
-Lemma packed_runs_8 s k y kept l A junk C : env s "to" = Some (Address 4 (Z.of_nat (length A))) ->
-  env s k = Some (Register (mask_of kept)) -> env s y = Some (Register (register_of 4 l)) -> String.eqb k "to" = false ->
-  length kept = 8%nat -> length l = 8%nat -> memory s = A ++ there junk ++ C -> (32 <= length junk)%nat ->
-  exists s' junk', run_statements (packed_8 k y) s = Some s' /\
-    memory s' = (A ++ words (selected kept l)) ++ there junk' ++ C /\
-    (length junk' + 4 * length (selected kept l) = length junk)%nat /\
-    env s' "to" = Some (Address 4 (Z.of_nat (length (A ++ words (selected kept l))))) /\
-    forall z, String.eqb z "to" = false -> env s' z = env s z.
+Lemma packed_stores_8 s k y kept l : env s k = Some (Register (mask_of kept)) ->
+  env s y = Some (Register (register_of 4 l)) -> length kept = 8%nat -> length l = 8%nat ->
+  stores 8 [] (selected kept l) (packed_8 k y) s.
 Proof.
-  intros T K Y N Lk L M J. destruct (mask_is kept Lk) as (M1 & M2 & M3 & M4 & M5).
+  intros K Y Lk L A junk C T M J. destruct (mask_is kept Lk) as (M1 & M2 & M3 & M4 & M5).
   assert (Ps : passed 4 (mask_of kept) = Some (mask_of kept)) by (rewrite <- M3 at 1; apply passed_as_is).
   destruct (permuted kept l Lk L) as (others & P & Lo).
   rewrite <- (firstn_skipn 32 junk), there_app, <- app_assoc in M.
@@ -70,7 +63,7 @@ Proof.
   - rewrite !there_app, <- !app_assoc. reflexivity.
   - rewrite app_length, skipn_length. lia.
   - cbn [String.eqb Ascii.eqb Bool.eqb]. do 2 f_equal. rewrite app_length, there_length, words_length. lia.
-  - intros z Z. now rewrite Z.
+  - intros z Z. cbn [existsb] in Z. apply orb_false_elim in Z as [Z _]. now rewrite Z.
 Qed.
 
 (** ** The compression of KnownAssignedXids *)
@@ -95,50 +88,20 @@ Section compress.
   Context (F : length flags = length data) (B : Forall is_flag flags).
   Context (Apart : flags_apart before behind stale data flags p).
 
-  Definition left_live_8 (d : nat) (s : state) : Prop := exists done todo fdone ftodo junk k,
-    data = done ++ todo /\ flags = fdone ++ ftodo /\ length fdone = length done /\ length todo = d /\
-    length done = (k * 8)%nat /\
-    memory s = (before ++ words (live done fdone)) ++ there junk ++ words todo ++ behind /\
-    (length junk + 4 * length (live done fdone) = 4 * (length stale + length done))%nat /\
-    env s "to" = Some (Address 4 (Z.of_nat (length (before ++ words (live done fdone))))) /\
-    env s "from" = Some (Address 4 (Z.of_nat (length before + 4 * (length stale + length done)))) /\
-    env s "end" = Some (Address 4 (Z.of_nat (length before + 4 * (length stale + length data)))) /\
-    env s "valid" = Some (Address 1 (Z.of_nat (p + length done))).
+  Let left_live := left before behind stale data 8 (lives flags) (at_flag p).
 
-  Lemma left_live_8_distance d s : left_live_8 d s -> distance s "from" "end" = Some (Z.of_nat d).
+  Lemma step_of_live_8 d s : left_live d s -> (8 <= d)%nat ->
+    exists s1 s2, run_statements live_8 s = Some s1 /\ move 8 ["from"; "valid"] s1 = Some s2 /\ left_live (d - 8) s2.
   Proof.
-    intros (done & todo & fdone & ftodo & junk & k & D & _ & _ & L & _ & _ & _ & _ & Fr & E & _).
-    eapply distance_is; [exact Fr| |lia]. rewrite E. do 2 f_equal. rewrite D, app_length. lia.
-  Qed.
-
-  Lemma step_of_live_8 d s : left_live_8 d s -> (8 <= d)%nat ->
-    exists s1 s2, run_statements live_8 s = Some s1 /\ move 8 ["from"; "valid"] s1 = Some s2 /\ left_live_8 (d - 8) s2.
-  Proof.
-    intros (done & todo & fdone & ftodo & junk & k & D & FE & FL & L & K8 & M & J & T & Fr & E & V) G.
-    assert (FT : length ftodo = length todo).
-    { apply (f_equal (@length Z)) in D. apply (f_equal (@length Z)) in FE. rewrite app_length in D, FE. lia. }
-    destruct (split_at todo 8) as (l & rest & -> & Ll); [lia|]. rewrite app_length in L, FT.
-    destruct (split_at ftodo 8) as (fl & frest & -> & Lf); [lia|]. rewrite app_length in FT.
-    assert (Bf : Forall is_flag fl) by (rewrite FE, !Forall_app in B; tauto).
-    set (A := before ++ words (live done fdone)) in *.
-    assert (AL : length (A ++ there junk) = (length before + 4 * (length stale + length done))%nat).
-    { unfold A. rewrite !app_length, !there_length, words_length. lia. }
-    unfold live_8. cbn [app run_statements].
-    rewrite (load_words_by Vector256 "_mm256_loadu_si256" 8 eq_refl eq_refl s "x" "from" 0 (A ++ there junk) [] l rest behind)
-      by (auto; try (now rewrite AL); rewrite M, <- !app_assoc; reflexivity).
-    cbn [bind]. set (s1 := set "x" _ s).
-    destruct (flags_stay before behind stale data flags p F Apart (words (live done fdone) ++ there junk ++ words (l ++ rest))
-      fdone fl frest) as (P & Q & PQ & PL); auto.
-    { rewrite !app_length, !there_length, !words_length, D, !app_length. lia. }
-    assert (M1 : memory s1 = P ++ there fl ++ Q).
-    { rewrite <- PQ. change (memory s1) with (memory s). rewrite M. unfold A. now rewrite <- !app_assoc. }
-    assert (E2 : run_statement (Const Vector128 "flags" (LoadVector "_mm_loadl_epi64" [] "valid" 0)) s1 =
-      Some (set "flags" (Register (widened 16 fl)) s1)).
-    { cbn [run_statement]. unfold declare. cbn [eval]. unfold address_in. change (env s1 "valid") with (env s "valid").
-      rewrite V. change (known "_mm_loadl_epi64" loads_known) with (Some (Lower 8 16)). cbn [bind fst snd]. rewrite M1.
-      replace (Z.of_nat (p + length done) + Z.of_nat 1 * Z.of_nat 0) with (Z.of_nat (length P)) by lia.
+    apply (step_of_live before behind stale data flags p F Apart is_flag 8 Vector256 "_mm256_loadu_si256" ["flags"; "live"]); auto.
+    clear d s. intros s l fl P Q Ll Lf Bf X V M A junk C T MA J. cbn [app run_statements].
+    assert (E2 : run_statement (Const Vector128 "flags" (LoadVector "_mm_loadl_epi64" [] "valid" 0)) s =
+      Some (set "flags" (Register (widened 16 fl)) s)).
+    { cbn [run_statement]. unfold declare. cbn [eval]. unfold address_in.
+      rewrite V. change (known "_mm_loadl_epi64" loads_known) with (Some (Lower 8 16)). cbn [bind fst snd]. rewrite M.
+      replace (Z.of_nat (length P) + Z.of_nat 1 * Z.of_nat 0) with (Z.of_nat (length P)) by lia.
       rewrite load_lower by exact Lf. cbn [bind]. now rewrite widened_length. }
-    rewrite E2. cbn [bind]. clear E2. set (s2 := set "flags" _ s1). set (kept := map is_set fl).
+    rewrite E2. cbn [bind]. clear E2. set (s2 := set "flags" _ s). set (kept := map is_set fl).
     assert (Lk : length kept = 8%nat) by (unfold kept; now rewrite map_length).
     assert (E3 : run_statement (Const Word "live"
         (Call "_mm_movemask_epi8" [Call "_mm_slli_epi16 7" [Var "flags"]])) s2 =
@@ -148,23 +111,10 @@ Section compress.
       rewrite call_signs by now apply shift_7_length. cbn [bind].
       rewrite flags_to_mask by auto. fold kept. destruct (mask_is kept Lk) as (_ & _ & M3 & _ & _). now rewrite M3. }
     rewrite E3. cbn [bind]. clear E3. set (s3 := set "live" _ s2).
-    destruct (packed_runs_8 s3 "live" "x" kept l A (junk ++ register_of 4 l) (words rest ++ behind) T eq_refl eq_refl eq_refl)
-      as (s4 & junk4 & R & M4 & J4 & T4 & O); auto.
-    - change (memory s3) with (memory s). rewrite M, words_app, !there_app, <- !app_assoc. reflexivity.
-    - rewrite app_length, words_length. lia.
-    - assert (S : selected kept l = live l fl) by (apply selected_is_live; lia).
-      rewrite S in *. exists s4. rewrite R. cbn [move]. unfold address_in.
-      rewrite O by reflexivity. change (env s3 "from") with (env s "from"). rewrite Fr. cbn [bind fst snd].
-      rewrite env_set_other, O by reflexivity. change (env s3 "valid") with (env s "valid"). rewrite V. cbn [bind fst snd].
-      eexists. split; [reflexivity|]. split; [reflexivity|].
-      exists (done ++ l), rest, (fdone ++ fl), frest, junk4, (k + 1)%nat. rewrite app_length, words_length in J4.
-      split; [now rewrite <- app_assoc|]. split; [now rewrite <- app_assoc|]. split; [rewrite !app_length; lia|].
-      split; [lia|]. split; [rewrite app_length; lia|].
-      cbn [memory set]. rewrite live_app, words_app, there_app, (app_assoc before), (app_length done) by exact FL.
-      fold A. split; [exact M4|]. split; [rewrite app_length; lia|]. split; [exact T4|]. split; [|split].
-      + rewrite env_set_other, env_set_same by reflexivity. do 2 f_equal. lia.
-      + rewrite !env_set_other, O by reflexivity. exact E.
-      + rewrite env_set_same. do 2 f_equal. lia.
+    destruct (packed_stores_8 s3 "live" "x" kept l eq_refl X Lk Ll A junk C T MA J) as (s' & junk' & R & M' & J' & T' & O).
+    assert (S : selected kept l = live l fl) by (apply selected_is_live; lia).
+    rewrite S in *. exists s', junk'. repeat split; auto. intros y Y. cbn [existsb] in Y. rewrite !orb_false_iff in Y.
+    rewrite O by (cbn [existsb]; now rewrite (proj1 Y)). unfold s3, s2. now rewrite !env_set_other by tauto.
   Qed.
 
   Lemma compress_avx2_runs :
@@ -180,20 +130,14 @@ Section compress.
   Proof.
     intros place. unfold run, place. cbn [given parameters compress_avx2_program fits Nat.eqb width_of].
     cbn [Nat.eqb bind body compress_avx2_program run_steps outcome_of]. set (s0 := set "valid" _ _).
-    assert (L0 : left_live_8 (length data) s0).
-    { exists [], data, [], flags, (register_of 4 stale), 0%nat. split; [reflexivity|]. split; [reflexivity|].
-      split; [reflexivity|]. split; [reflexivity|]. split; [reflexivity|].
-      change (live [] []) with (@nil Z). change (words []) with (@nil (option Z)). rewrite app_nil_r.
-      split; [change (memory s0) with (before ++ words (stale ++ data) ++ behind); now rewrite words_app, there_app, <- app_assoc|].
-      split; [rewrite words_length; cbn [length]; lia|].
-      split; [change (env s0 "to") with (Some (Address 4 (Z.of_nat (length before + 4 * 0)))); do 2 f_equal; lia|].
-      split; [change (env s0 "from") with (Some (Address 4 (Z.of_nat (length before + 4 * length stale)))); do 2 f_equal; cbn [length]; lia|].
-      split; [reflexivity|]. change (env s0 "valid") with (Some (Address 1 (Z.of_nat p))). do 2 f_equal. cbn [length]. lia. }
-    rewrite (left_live_8_distance _ _ L0). cbn [bind]. destruct (Z.ltb_spec (Z.of_nat (length data)) 0); [lia|].
-    destruct (rounds_end "from" 8 ["valid"] _ left_live_8 ltac:(lia) step_of_live_8 (length data) s0 L0)
+    assert (L0 : left_live (length data) s0).
+    { apply left_at_first; try reflexivity. unfold at_flag. cbn. do 3 f_equal. lia. }
+    rewrite (left_distance _ _ _ _ _ _ _ _ _ L0). cbn [bind]. destruct (Z.ltb_spec (Z.of_nat (length data)) 0); [lia|].
+    destruct (rounds_end "from" 8 ["valid"] _ left_live ltac:(lia) step_of_live_8 (length data) s0 L0)
       as (s4 & d4 & E4 & L4 & D4 & _).
-    rewrite E4. cbn [bind].
-    destruct L4 as (done & todo & fdone & ftodo & junk & k & D & FE & FL & L & K8 & M & J & T & _).
+    rewrite E4. cbn [bind]. destruct L4 as (done & todo & k & D & L & K8 & (junk & M & J & T) & _).
+    destruct (flags_split data flags F done 0 todo D ltac:(lia)) as (fdone & fl & ftodo & FE & FL & Fn & Ld & _).
+    destruct fl; [|discriminate]. rewrite Ld in *.
     exists junk, done, todo, fdone, ftodo. split; [exact D|]. split; [exact FE|]. split; [exact FL|]. split; [|split; [|exact J]].
     - rewrite D, app_length, K8, L, (Nat.add_comm (k * 8)), Nat.div_add, Nat.div_small by lia. reflexivity.
     - rewrite T. cbn [bind]. rewrite M, <- !app_assoc. rewrite app_length, there_length, words_length. reflexivity.

@@ -1,42 +1,25 @@
 (* SPDX-License-Identifier: PostgreSQL *)
 (** * The programs of which C is printed do what the kernels are for *)
-From Coq Require Import ZArith Lia String List Bool.
-From Pgquern.common Require Import Xid.
-From Pgquern.instructions Require Import Lanes Logic Arithmetic Masked Compare Permute Scalar Memory Facts Table Program
+From Coq Require Import String.
+From Pgquern.common Require Import Integers ListFacts Xid.
+From Pgquern.instructions Require Import Lanes Logic Arithmetic Masked Compare Permute Scalar Memory Facts Program
   ProgramFacts LaneFacts.
-From Pgquern.snapbuild Require Import Spec Purge Vectors Generated.
-Import ListNotations.
+From Pgquern.snapbuild Require Import Spec Purge Vectors Generated Packing.
 Local Open Scope string_scope.
 Local Open Scope list_scope.
 Local Open Scope Z_scope.
-
-Notation words l := (there (register_of 4 l)).
 
 (** ** One register is packed where a pointer points *)
 
 Lemma bits_of_mask f : length f = 2%nat -> length (bits f) = 16%nat.
 Proof. intros F. destruct f as [|? [|? [|]]]; try discriminate. reflexivity. Qed.
 
-Lemma count_selected {A} : forall (l : list A) k, length k = length l -> count k = Z.of_nat (length (selected k l)).
-Proof.
-  induction l as [|x l IH]; intros [|t k] B; try discriminate; [reflexivity|]. injection B as B. cbn [selected].
-  rewrite app_length. specialize (IH _ B). unfold count in *. cbn [fold_right]. rewrite IH.
-  destruct t; cbn [Z.b2z length]; lia.
-Qed.
-
 (* The lanes that a mask of sixteen bits has, of the register in [y], are stored, and the pointer moves past them. *)
-Lemma packed_runs s k y f l A junk C : env s "to" = Some (Address 4 (Z.of_nat (length A))) ->
-  env s k = Some (Register f) -> env s y = Some (Register (register_of 4 l)) -> String.eqb k "to" = false ->
-  length f = 2%nat -> length l = 16%nat -> memory s = A ++ there junk ++ C -> (64 <= length junk)%nat ->
-  exists s' junk',
-    run_statements [Store "_mm512_storeu_si512" "to" [] (Call "vpcompressd" [Var k; Var y]); Advance "to" (Var k)] s =
-      Some s' /\
-    memory s' = (A ++ words (selected (bits f) l)) ++ there junk' ++ C /\
-    (length junk' + 4 * length (selected (bits f) l) = length junk)%nat /\
-    env s' "to" = Some (Address 4 (Z.of_nat (length (A ++ words (selected (bits f) l))))) /\
-    forall z, String.eqb z "to" = false -> env s' z = env s z.
+Lemma packed_stores s k y f l : env s k = Some (Register f) -> env s y = Some (Register (register_of 4 l)) ->
+  length f = 2%nat -> length l = 16%nat -> stores 16 [] (selected (bits f) l)
+    [Store "_mm512_storeu_si512" "to" [] (Call "vpcompressd" [Var k; Var y]); Advance "to" (Var k)] s.
 Proof.
-  intros T K Y N F L M J.
+  intros K Y F L A junk C T M J.
   assert (CL : length (compress 4 f (register_of 4 l)) = 64%nat).
   { rewrite compress_words, app_length, words_length, zeros_length. pose proof (selected_length (bits f) l). lia. }
   rewrite <- (firstn_skipn 64 junk), there_app, <- app_assoc in M.
@@ -52,7 +35,7 @@ Proof.
   - rewrite compress_words, !there_app, <- !app_assoc. reflexivity.
   - rewrite app_length, zeros_length, skipn_length. lia.
   - cbn [String.eqb Ascii.eqb Bool.eqb]. do 2 f_equal. rewrite app_length, there_length, words_length. lia.
-  - intros z Z. now rewrite Z.
+  - intros z Z. cbn [existsb] in Z. apply orb_false_elim in Z as [Z _]. now rewrite Z.
 Qed.
 
 (* The same of the last lanes, fewer than a register has.  What the pointer points to is left as it is behind them. *)
@@ -105,24 +88,18 @@ Section purge.
   Proof. unfold normal, valid, FIRST_NORMAL in *. lia. Qed.
 
   (* A register of XIDs: those that xmin does not precede go down to `to`. *)
-  Lemma keep_runs s x mask l A junk C : at_hand s -> Forall normal l ->
-    env s "to" = Some (Address 4 (Z.of_nat (length A))) -> env s x = Some (Register (register_of 4 l)) ->
-    length l = 16%nat -> memory s = A ++ there junk ++ C -> (64 <= length junk)%nat ->
-    String.eqb mask "to" = false -> String.eqb "to" mask = false -> String.eqb x mask = false ->
-    exists s' junk', run_statements (keep x mask) s = Some s' /\
-      memory s' = (A ++ words (kept xmin l)) ++ there junk' ++ C /\
-      (length junk' + 4 * length (kept xmin l) = length junk)%nat /\
-      env s' "to" = Some (Address 4 (Z.of_nat (length (A ++ words (kept xmin l))))) /\
-      forall y, String.eqb y "to" = false -> String.eqb y mask = false -> env s' y = env s y.
+  Lemma keep_stores s x mask l : at_hand s -> Forall normal l -> env s x = Some (Register (register_of 4 l)) ->
+    length l = 16%nat -> String.eqb "to" mask = false -> String.eqb x mask = false ->
+    stores 16 [mask] (kept xmin l) (keep x mask) s.
   Proof.
-    intros [Bound Half] N T XE L M J D1 D2 D3. unfold keep. cbn [run_statements].
+    intros [Bound Half] N XE L D2 D3 A junk C T M J. unfold keep. cbn [run_statements].
     set (f := mask_compare 4 Z.ltb (sub 4 (register_of 4 l) (spread 16 (bytes_of 4 xmin))) (spread 16 (bytes_of 4 HALF))).
     assert (B : bits f = map (keeps xmin) l).
     { rewrite <- kept_by_differences by auto. apply (below_half 2); auto using normal_is_valid, xmin_valid. }
     assert (F : length f = 2%nat).
     { unfold f, mask_compare, register_of_bits. rewrite map_length. apply (pieces_count 8 2); [lia|].
       unfold compared. rewrite differences, spread_words, valid_lanes by
-        (auto using normal_is_valid, xmin_valid; apply all_valid; unfold valid, HALF, RING; lia).
+        (auto using normal_is_valid, xmin_valid; apply forall_repeat; unfold valid, HALF, RING; lia).
       rewrite map2_repeat by now rewrite map_length. now rewrite !map_length. }
     assert (E : run_statement (Const Mask16 mask (Call "_mm512_cmplt_epu32_mask"
         [Call "_mm512_sub_epi32" [Var x; Var "bound"]; Var "half"])) s = Some (set mask (Register f) s)).
@@ -130,135 +107,45 @@ Section purge.
       rewrite call_sub by (rewrite ?words_length, ?spread_words, ?words_length, ?repeat_length; lia). cbn [bind].
       rewrite call_cmplt; [|unfold sub, lanewise; rewrite words_length|rewrite spread_words, words_length, repeat_length; lia].
       - cbn [bind]. fold f. now rewrite F.
-      - rewrite spread_words, !valid_lanes by (auto using normal_is_valid, all_valid, xmin_valid).
+      - rewrite spread_words, !valid_lanes by (auto using normal_is_valid, forall_repeat, xmin_valid).
         rewrite map2_repeat, map_length by exact L. lia. }
     rewrite E. cbn [bind].
-    destruct (packed_runs (set mask (Register f) s) mask x f l A junk C) as (s' & junk' & R & M' & J' & T' & O); auto.
-    - now rewrite env_set_other.
+    destruct (packed_stores (set mask (Register f) s) mask x f l) with (A := A) (junk := junk) (C := C)
+      as (s' & junk' & R & M' & J' & T' & O); auto.
     - apply env_set_same.
     - now rewrite env_set_other.
+    - now rewrite env_set_other.
     - rewrite B, selected_is_kept in *. cbn [run_statements] in R. rewrite R. exists s', junk'. repeat split; auto.
-      intros y Y1 Y2. rewrite O by exact Y1. now apply env_set_other.
+      intros y Y. cbn [existsb] in Y. rewrite !orb_false_iff in Y. rewrite O by (cbn [existsb]; now rewrite (proj1 Y)).
+      now apply env_set_other.
   Qed.
 
-  (* Of all XIDs, [done] have been read and [todo] have not; between the survivors and [todo] stands what is not needed. *)
   Context (before behind : cells) (stale data : list Z) (N : Forall normal data).
+  Let left_over := left before behind stale data 16 (kept xmin) (fun _ => at_hand).
 
-  Definition left_over (d : nat) (s : state) : Prop := exists done todo junk,
-    data = done ++ todo /\ length todo = d /\
-    memory s = (before ++ words (kept xmin done)) ++ there junk ++ words todo ++ behind /\
-    (length junk + 4 * length (kept xmin done) = 4 * (length stale + length done))%nat /\
-    env s "to" = Some (Address 4 (Z.of_nat (length (before ++ words (kept xmin done))))) /\
-    env s "from" = Some (Address 4 (Z.of_nat (length before + 4 * (length stale + length done)))) /\
-    env s "end" = Some (Address 4 (Z.of_nat (length before + 4 * (length stale + length data)))) /\ at_hand s.
-
-  Lemma left_over_distance d s : left_over d s -> distance s "from" "end" = Some (Z.of_nat d).
+  Lemma purge_step xs : NoDup xs -> incl xs ["a"; "b"; "c"; "d"; "x"] -> forall d s, left_over d s ->
+    (length xs * 16 <= d)%nat -> exists s1 s2,
+    run_statements (reads 16 Vector512 "_mm512_loadu_si512" 0 xs ++ concat (map (fun x => keep x (append "in_" x)) xs)) s = Some s1 /\
+    move (length xs * 16) ["from"] s1 = Some s2 /\ left_over (d - length xs * 16) s2.
   Proof.
-    intros (done & todo & junk & D & L & _ & _ & _ & F & E & _). eapply distance_is; [exact F| |lia]. rewrite E.
-    do 2 f_equal. rewrite D, app_length. lia.
+    refine (registers_step before behind stale data 16 (kept xmin) (fun _ => at_hand) (filter_length_le (keeps xmin)) [] _
+      Vector512 "_mm512_loadu_si512" eq_refl eq_refl (kept_app xmin) normal N ["a"; "b"; "c"; "d"; "x"] (fun x => [append "in_" x])
+      ["bound"; "half"] (fun x => keep x (append "in_" x)) eq_refl eq_refl _ _ xs).
+    - intros n k v s H. exists (set "from" v s). repeat split; apply H.
+    - intros n s s' [H1 H2] S. split; rewrite S by (cbn [In]; auto); auto.
+    - intros n s x l I H V L E. apply keep_stores; auto; cbn [In] in I; repeat (destruct I as [<-|I]; [reflexivity|]); destruct I.
   Qed.
-
-  Lemma split_at (l : list Z) n : (n <= length l)%nat -> exists a b, l = a ++ b /\ length a = n.
-  Proof. intros L. exists (firstn n l), (skipn n l). rewrite firstn_skipn, firstn_length. split; [auto|lia]. Qed.
 
   Lemma step_of_one d s : left_over d s -> (16 <= d)%nat ->
     exists s1 s2, run_statements (loaded "x" 0 :: keep "x" "in_x") s = Some s1 /\ move 16 ["from"] s1 = Some s2 /\
       left_over (d - 16) s2.
-  Proof.
-    intros (done & todo & junk & D & L & M & J & T & F & E & H) G.
-    destruct (split_at todo 16) as (l & rest & -> & Ll); [lia|]. rewrite app_length in L.
-    assert (Nl : Forall normal l) by (rewrite D in N; apply Forall_app in N as [_ N']; now apply Forall_app in N').
-    set (A := before ++ words (kept xmin done)) in *.
-    pose proof (load_words s "x" "from" 0 (A ++ there junk) [] l rest behind) as Load.
-    assert (AL : length (A ++ there junk) = (length before + 4 * (length stale + length done))%nat).
-    { unfold A. rewrite !app_length, !there_length, words_length. lia. }
-    specialize (Load ltac:(now rewrite AL) ltac:(rewrite M, <- !app_assoc; reflexivity) eq_refl Ll).
-    cbn [run_statements]. unfold loaded. rewrite Load. cbn [bind].
-    destruct (keep_runs (set "x" (Register (register_of 4 l)) s) "x" "in_x" l A (junk ++ register_of 4 l)
-      (words rest ++ behind) H Nl T eq_refl Ll) as (s1 & junk1 & R & M1 & J1 & T1 & O); auto.
-    - change (memory (set _ _ s)) with (memory s). rewrite M, words_app, !there_app, <- !app_assoc. reflexivity.
-    - rewrite app_length, words_length. lia.
-    - exists s1. rewrite R. cbn [move]. unfold address_in. rewrite O by reflexivity. rewrite env_set_other, F by reflexivity.
-      cbn [bind fst snd]. eexists. split; [reflexivity|]. split; [reflexivity|]. exists (done ++ l), rest, junk1.
-      rewrite app_length, words_length in J1. split; [now rewrite <- app_assoc|]. split; [lia|]. cbn [memory set].
-      rewrite kept_app, words_app, there_app, (app_assoc before), (app_length done). fold A. split; [exact M1|].
-      split; [rewrite app_length; lia|]. split; [exact T1|].
-      split; [|split].
-      + rewrite env_set_same. do 2 f_equal. lia.
-      + rewrite env_set_other, O, env_set_other by reflexivity. exact E.
-      + destruct H as [H1 H2]. split; rewrite env_set_other, O, env_set_other by reflexivity; auto.
-  Qed.
+  Proof. apply (purge_step ["x"]); [repeat constructor; cbn; intuition easy|intros y Y; cbn in *; tauto]. Qed.
 
   Lemma step_of_four d s : left_over d s -> (64 <= d)%nat ->
     exists s1 s2, run_statements ([loaded "a" 0; loaded "b" 16; loaded "c" 32; loaded "d" 48] ++
         keep "a" "in_a" ++ keep "b" "in_b" ++ keep "c" "in_c" ++ keep "d" "in_d") s = Some s1 /\
       move 64 ["from"] s1 = Some s2 /\ left_over (d - 64) s2.
-  Proof.
-    intros (done & todo & junk & D & L & M & J & T & F & E & H) G.
-    destruct (split_at todo 16) as (a & todo1 & -> & La); [lia|]. rewrite app_length in L.
-    destruct (split_at todo1 16) as (b & todo2 & -> & Lb); [lia|]. rewrite app_length in L.
-    destruct (split_at todo2 16) as (c & todo3 & -> & Lc); [lia|]. rewrite app_length in L.
-    destruct (split_at todo3 16) as (e & rest & -> & Le); [lia|]. rewrite app_length in L.
-    assert (Nl : Forall normal a /\ Forall normal b /\ Forall normal c /\ Forall normal e).
-    { rewrite D, !Forall_app in N. tauto. }
-    destruct Nl as (Na & Nb & Nc & Ne).
-    set (A := before ++ words (kept xmin done)) in *.
-    assert (AL : length (A ++ there junk) = (length before + 4 * (length stale + length done))%nat).
-    { unfold A. rewrite !app_length, !there_length, words_length. lia. }
-    rewrite <- AL in F.
-    assert (Load : forall s' x i l1 l l2, a ++ b ++ c ++ e ++ rest = l1 ++ l ++ l2 -> length l1 = i -> length l = 16%nat ->
-      env s' "from" = env s "from" -> memory s' = memory s ->
-      run_statement (loaded x i) s' = Some (set x (Register (register_of 4 l)) s')).
-    { intros s' x i l1 l l2 Eq L1 Ll F' M'. apply (load_words s' x "from" i (A ++ there junk) l1 l l2 behind); auto.
-      - rewrite F'. exact F.
-      - rewrite M', M, Eq, <- !app_assoc. reflexivity. }
-    cbn [app run_statements].
-    rewrite (Load s "a" 0%nat [] a (b ++ c ++ e ++ rest)) by auto. cbn [bind].
-    erewrite (Load _ "b" 16%nat a b (c ++ e ++ rest)) by (reflexivity || auto). cbn [bind].
-    erewrite (Load _ "c" 32%nat (a ++ b) c (e ++ rest)) by
-      (rewrite <- ?app_assoc, ?app_length; reflexivity || lia || auto). cbn [bind].
-    erewrite (Load _ "d" 48%nat (a ++ b ++ c) e rest) by
-      (rewrite <- ?app_assoc, ?app_length; reflexivity || lia || auto). cbn [bind].
-    set (s4 := set "d" _ _). clear Load.
-    change (keep "a" "in_a" ++ keep "b" "in_b" ++ keep "c" "in_c" ++ keep "d" "in_d") with
-      (keep "a" "in_a" ++ (keep "b" "in_b" ++ (keep "c" "in_c" ++ keep "d" "in_d"))).
-    destruct (keep_runs s4 "a" "in_a" a A (junk ++ register_of 4 (a ++ b ++ c ++ e)) (words rest ++ behind)
-      H Na T eq_refl La)
-      as (s5 & j5 & R5 & M5 & J5 & T5 & O5); auto.
-    { change (memory s4) with (memory s). rewrite M, !words_app, !there_app, <- !app_assoc. reflexivity. }
-    { rewrite app_length, words_length, !app_length. lia. }
-    rewrite app_length, words_length, !app_length in J5. pose proof (kept_length xmin a) as Ka.
-    rewrite run_statements_app, R5. cbn [bind].
-    assert (H5 : at_hand s5) by (destruct H as [H1 H2]; split; rewrite O5 by reflexivity; auto).
-    destruct (keep_runs s5 "b" "in_b" b (A ++ words (kept xmin a)) j5 (words rest ++ behind))
-      as (s6 & j6 & R6 & M6 & J6 & T6 & O6); auto.
-    all: try solve [rewrite O5 by reflexivity; reflexivity | lia].
-    pose proof (kept_length xmin b) as Kb. rewrite run_statements_app, R6. cbn [bind].
-    assert (H6 : at_hand s6) by (destruct H5 as [H1 H2]; split; rewrite O6 by reflexivity; auto).
-    destruct (keep_runs s6 "c" "in_c" c ((A ++ words (kept xmin a)) ++ words (kept xmin b)) j6 (words rest ++ behind))
-      as (s7 & j7 & R7 & M7 & J7 & T7 & O7); auto.
-    { rewrite O6, O5 by reflexivity. reflexivity. }
-    { lia. }
-    pose proof (kept_length xmin c) as Kc. rewrite run_statements_app, R7. cbn [bind].
-    assert (H7 : at_hand s7) by (destruct H6 as [H1 H2]; split; rewrite O7 by reflexivity; auto).
-    destruct (keep_runs s7 "d" "in_d" e (((A ++ words (kept xmin a)) ++ words (kept xmin b)) ++ words (kept xmin c)) j7
-      (words rest ++ behind)) as (s8 & j8 & R8 & M8 & J8 & T8 & O8); auto.
-    { rewrite O7, O6, O5 by reflexivity. reflexivity. }
-    { lia. }
-    exists s8. rewrite R8. cbn [move]. unfold address_in.
-    assert (Same : forall y, existsb (String.eqb y) ["to"; "a"; "b"; "c"; "d"; "in_a"; "in_b"; "in_c"; "in_d"] = false ->
-      env s8 y = env s y).
-    { intros y Y. cbn [existsb] in Y. repeat (apply orb_false_elim in Y as [? Y]).
-      rewrite O8, O7, O6, O5 by assumption. unfold s4. now rewrite !env_set_other by assumption. }
-    rewrite (Same "from"), F by reflexivity. cbn [bind fst snd]. eexists. split; [reflexivity|]. split; [reflexivity|].
-    exists (done ++ a ++ b ++ c ++ e), rest, j8. split; [now rewrite <- !app_assoc|]. split; [lia|]. cbn [memory set].
-    rewrite !kept_app, !words_app, !there_app.
-    split; [rewrite M8; unfold A; rewrite <- !app_assoc; reflexivity|]. split; [rewrite !app_length; lia|].
-    split; [rewrite env_set_other, T8 by reflexivity; unfold A; rewrite <- !app_assoc; reflexivity|]. split; [|split].
-    - rewrite env_set_same, AL. do 2 f_equal. rewrite !app_length. lia.
-    - rewrite env_set_other, (Same "end") by reflexivity. exact E.
-    - destruct H as [H1 H2]. split; rewrite env_set_other, Same by reflexivity; auto.
-  Qed.
+  Proof. apply (purge_step ["a"; "b"; "c"; "d"]); [repeat constructor; cbn; intuition easy|intros y Y; cbn in *; tauto]. Qed.
 
   Lemma purge_runs :
     let place n := Address 4 (Z.of_nat (length before + 4 * n)) in
@@ -280,14 +167,8 @@ Section purge.
     assert (E1 : run_statement (Const Vector512 "half" (Call "_mm512_set1_epi32" [Number HALF])) s1 =
       Some (set "half" (Register (spread 16 (bytes_of 4 HALF))) s1)) by reflexivity.
     rewrite E1. cbn [bind]. clear E1. set (s2 := set "half" _ s1).
-    assert (L2 : left_over (length data) s2).
-    { exists [], data, (register_of 4 stale). split; [reflexivity|]. split; [reflexivity|].
-      change (kept xmin []) with (@nil Z). change (words []) with (@nil (option Z)). rewrite app_nil_r.
-      split; [change (memory s2) with (before ++ words (stale ++ data) ++ behind); now rewrite words_app, there_app, <- app_assoc|].
-      split; [rewrite words_length; cbn [length]; lia|].
-      split; [change (env s2 "to") with (Some (Address 4 (Z.of_nat (length before + 4 * 0)))); do 2 f_equal; lia|].
-      split; [change (env s2 "from") with (Some (Address 4 (Z.of_nat (length before + 4 * length stale)))); do 2 f_equal; cbn [length]; lia|].
-      split; [reflexivity|]. split; reflexivity. }
+    assert (L2 : left_over (length data) s2) by (apply left_at_first; reflexivity || (split; reflexivity)).
+    pose proof (left_distance before behind stale data 16 (kept xmin) (fun _ => at_hand)) as left_over_distance.
     rewrite (left_over_distance _ _ L2). cbn [bind]. rewrite Nat2Z.id.
     destruct (loop_ends "from" "end" 64 [] _ left_over ltac:(lia) left_over_distance step_of_four (length data) _ s2 L2
       (le_n _)) as (s3 & d3 & E3 & L3 & _ & _).
@@ -296,7 +177,7 @@ Section purge.
       as (s4 & d4 & E4 & L4 & D4 & _).
     rewrite E4. cbn [bind]. rewrite (left_over_distance _ _ L4). cbn [bind].
     pose proof (left_over_distance _ _ L4) as Dist.
-    destruct L4 as (done & todo & junk & D & L & M & J & T & F & E & H1 & H2).
+    destruct L4 as (done & todo & k & D & L & _ & (junk & M & J & T) & F & E & H1 & H2).
     set (A := before ++ words (kept xmin done)) in *.
     destruct (Z.eqb_spec (Z.of_nat d4) 0) as [Z|Z].
     - destruct todo; [|cbn [length] in L; lia]. rewrite app_nil_r in D. subst done. cbn [bind].
@@ -327,7 +208,7 @@ Section purge.
           (register_of_bits (map2 andb (bits (lowest (length todo))) (bits (avx512_mask xmin x)))).
         unfold register_of_bits. rewrite map_length. apply (pieces_count 8 2); [lia|].
         assert (V' : Forall valid (todo ++ repeat 0 (16 - length todo))).
-        { apply Forall_app. split; [now apply normal_is_valid|]. apply all_valid. unfold valid, RING. lia. }
+        { apply Forall_app. split; [now apply normal_is_valid|]. apply forall_repeat. unfold valid, RING. lia. }
         unfold x. rewrite avx512_mask_bits, lowest_bits by
           (auto using xmin_valid; rewrite app_length, repeat_length; lia).
         rewrite map2_length, map_length, !app_length, !repeat_length. lia. }
@@ -340,12 +221,12 @@ Section purge.
         rewrite H1, H2. cbn [bind].
         assert (Lx : length (todo ++ repeat 0 (16 - length todo)) = 16%nat) by (rewrite app_length, repeat_length; lia).
         assert (V' : Forall valid (todo ++ repeat 0 (16 - length todo))).
-        { apply Forall_app. split; [now apply normal_is_valid|]. apply all_valid. unfold valid, RING. lia. }
+        { apply Forall_app. split; [now apply normal_is_valid|]. apply forall_repeat. unfold valid, RING. lia. }
         unfold x. rewrite call_sub by (rewrite ?words_length, ?spread_words, ?words_length, ?repeat_length; lia). cbn [bind].
         rewrite call_mask_cmplt; [|reflexivity| |rewrite spread_words, words_length, repeat_length; lia].
         - cbn [bind]. fold x. change (under_mask (lowest (length todo)) (mask_compare 4 Z.ltb
             (sub 4 x (spread 16 (bytes_of 4 xmin))) (spread 16 (bytes_of 4 HALF)))) with f. now rewrite Fl.
-        - unfold sub, lanewise. rewrite words_length, spread_words, !valid_lanes by (auto using all_valid, xmin_valid).
+        - unfold sub, lanewise. rewrite words_length, spread_words, !valid_lanes by (auto using forall_repeat, xmin_valid).
           rewrite map2_repeat, map_length by exact Lx. lia. }
       rewrite E7. cbn [bind]. clear E7. set (s7 := set "in_last" _ s6).
       destruct (last_packed_runs s7 "in_last" "last" f (map (keeps xmin) todo) todo A (junk ++ register_of 4 todo) behind)
@@ -412,7 +293,7 @@ Qed.
 
 Section compress.
   Context (before behind : cells) (stale data flags : list Z) (p : nat).
-  Context (F : length flags = length data) (B : Forall is_byte flags).
+  Context (F : length flags = length data).
 
   (** The flags lie before `to`, or behind `end`. *)
   Definition flags_apart : Prop :=
@@ -431,20 +312,73 @@ Section compress.
       rewrite !app_length, there_length. lia.
   Qed.
 
-  Definition left_live (d : nat) (s : state) : Prop := exists done todo fdone ftodo junk,
-    data = done ++ todo /\ flags = fdone ++ ftodo /\ length fdone = length done /\ length todo = d /\
-    memory s = (before ++ words (live done fdone)) ++ there junk ++ words todo ++ behind /\
-    (length junk + 4 * length (live done fdone) = 4 * (length stale + length done))%nat /\
-    env s "to" = Some (Address 4 (Z.of_nat (length (before ++ words (live done fdone))))) /\
-    env s "from" = Some (Address 4 (Z.of_nat (length before + 4 * (length stale + length done)))) /\
-    env s "end" = Some (Address 4 (Z.of_nat (length before + 4 * (length stale + length data)))) /\
-    env s "valid" = Some (Address 1 (Z.of_nat (p + length done))).
+  (* The live ones of the first XIDs; where their flags end. *)
+  Definition lives (done : list Z) : list Z := live done (firstn (length done) flags).
+  Definition at_flag (n : nat) (s : state) : Prop := env s "valid" = Some (Address 1 (Z.of_nat (p + n))).
 
-  Lemma left_live_distance d s : left_live d s -> distance s "from" "end" = Some (Z.of_nat d).
+  Lemma lives_fewer l : (length (lives l) <= length l)%nat.
   Proof.
-    intros (done & todo & fdone & ftodo & junk & D & _ & _ & L & _ & _ & _ & Fr & E & _).
-    eapply distance_is; [exact Fr| |lia]. rewrite E. do 2 f_equal. rewrite D, app_length. lia.
+    unfold lives. generalize (firstn (length l) flags). induction l as [|x l IH]; intros [|v f]; cbn [live length]; try lia.
+    specialize (IH f). destruct (v =? 0); cbn [length]; lia.
   Qed.
+
+  Lemma at_flag_moves n k v s : at_flag k s -> exists s', move n ["valid"] (set "from" v s) = Some s' /\ at_flag (k + n) s' /\
+    memory s' = memory s /\ env s' "from" = Some v /\ env s' "to" = env s "to" /\ env s' "end" = env s "end".
+  Proof.
+    intros V. cbn [move]. unfold address_in. rewrite env_set_other by reflexivity. rewrite V. cbn [bind fst snd].
+    eexists. split; [reflexivity|]. repeat split. unfold at_flag. rewrite env_set_same. do 2 f_equal. lia.
+  Qed.
+
+  Lemma flags_split done n todo : data = done ++ todo -> (n <= length todo)%nat -> exists fdone fl frest,
+    flags = fdone ++ fl ++ frest /\ length fdone = length done /\ length fl = n /\ lives done = live done fdone /\
+    forall l, length l = n -> lives (done ++ l) = live done fdone ++ live l fl.
+  Proof.
+    intros D N. assert (Fi : forall a b : list Z, firstn (length a) (a ++ b) = a).
+    { intros a b. rewrite firstn_app, Nat.sub_diag, firstn_all. apply app_nil_r. }
+    assert (L : length flags = (length done + length todo)%nat) by now rewrite F, D, app_length.
+    destruct (split_at flags (length done)) as (fdone & ft & E & L1); [lia|]. rewrite E, app_length in L.
+    destruct (split_at ft n) as (fl & frest & -> & L2); [lia|]. exists fdone, fl, frest. repeat split; auto; unfold lives.
+    - now rewrite <- L1, E, Fi.
+    - intros l Ll. rewrite app_length, <- L1, Ll, <- L2, E, app_assoc, <- app_length, Fi. apply live_app. lia.
+  Qed.
+
+  (* A round on any instruction set: a register is loaded, and [statements] look at the flags and store what is live. *)
+  Lemma step_of_live good lanes t f own statements : Forall good flags -> known f loads_known = Some (Whole (4 * lanes)) ->
+    size t = (4 * lanes)%nat ->
+    forallb (fun y => negb (existsb (String.eqb y) ("to" :: own))) ["from"; "end"; "valid"] = true ->
+    (forall s l fl A C, length l = lanes -> length fl = lanes -> Forall good fl -> env s "x" = Some (Register (register_of 4 l)) ->
+      env s "valid" = Some (Address 1 (Z.of_nat (length A))) -> memory s = A ++ there fl ++ C ->
+      stores lanes own (live l fl) statements s) ->
+    let left_live := left before behind stale data lanes lives at_flag in
+    forall d s, left_live d s -> (lanes <= d)%nat -> exists s1 s2,
+      run_statements (Const t "x" (LoadVector f [] "from" 0) :: statements) s = Some s1 /\
+      move lanes ["from"; "valid"] s1 = Some s2 /\ left_live (d - lanes)%nat s2.
+  Proof.
+    intros Good Known Size Own Keeps left_live.
+    pose proof (left_steps before behind stale data lanes lives at_flag ["valid"] at_flag_moves 1) as Step.
+    rewrite Nat.mul_1_l in Step. apply Step. clear Step. intros done l rest s D L P Q.
+    destruct (flags_split done lanes (l ++ rest) D) as (fdone & fl & frest & Ef & L1 & L2 & Ld & App); [rewrite app_length; lia|].
+    cbn [run_statements]. rewrite (loads before behind stale data lanes lives at_flag t f Known Size done [] l rest s s "x" 0) by auto.
+    cbn [bind]. set (s1 := set "x" _ s). destruct Q as (Fr & En & V).
+    assert (S : stores lanes own (live l fl) statements s1).
+    { destruct P as (junk & M & J & _).
+      destruct (flags_stay (words (lives done) ++ there junk ++ words (l ++ rest)) fdone fl frest) as (A & C & E & LA); auto.
+      { rewrite !app_length, !there_length, !words_length, D, !app_length. lia. }
+      apply (Keeps s1 l fl A C); auto.
+      - rewrite Ef, !Forall_app in Good. tauto.
+      - change (env s1 "valid") with (env s "valid"). rewrite V, LA, L1. reflexivity.
+      - rewrite <- E. change (memory s1) with (memory s). rewrite M. now rewrite <- !app_assoc. }
+    assert (P1 : packed before behind stale lives (length done + lanes) done rest s1).
+    { rewrite <- L. destruct (read _ _ _ _ _ _ _ _ _ P) as (junk & H). exists junk. exact H. }
+    destruct (stored before behind stale lanes lives lives_fewer own _ _ _ done l rest s1 S P1) as (s' & R & P' & O); auto.
+    { rewrite Ld. now apply App. }
+    cbn [forallb] in Own. rewrite !andb_true_iff, !negb_true_iff in Own. destruct Own as (O1 & O2 & O3 & _).
+    exists s'. rewrite !O by assumption. repeat split; auto. unfold at_flag. rewrite O by assumption. exact V.
+  Qed.
+
+  (** *** AVX-512 *)
+
+  Context (B : Forall is_byte flags).
 
   Lemma mask_length r : length r = 16%nat -> Forall is_byte r -> length (mask_test 1 r r) = 2%nat.
   Proof.
@@ -452,60 +386,36 @@ Section compress.
     unfold bits in T. rewrite (concat_length 8), map_length in T; [lia|]. now apply Forall_map, Forall_forall.
   Qed.
 
-  Lemma step_of_live d s : left_live d s -> (16 <= d)%nat ->
+  Let left_live := left before behind stale data 16 lives at_flag.
+
+  Lemma step_of_live_16 d s : left_live d s -> (16 <= d)%nat ->
     exists s1 s2, run_statements
       [loaded "x" 0; Const Vector128 "flags" (LoadVector "_mm_loadu_si128" [] "valid" 0);
        Const Mask16 "live" (Call "_mm_test_epi8_mask" [Var "flags"; Var "flags"]);
        Store "_mm512_storeu_si512" "to" [] (Call "vpcompressd" [Var "live"; Var "x"]); Advance "to" (Var "live")] s = Some s1 /\
       move 16 ["from"; "valid"] s1 = Some s2 /\ left_live (d - 16) s2.
   Proof.
-    intros (done & todo & fdone & ftodo & junk & D & FE & FL & L & M & J & T & Fr & E & V) G.
-    assert (FT : length ftodo = length todo).
-    { apply (f_equal (@length Z)) in D. apply (f_equal (@length Z)) in FE. rewrite app_length in D, FE. lia. }
-    destruct (split_at todo 16) as (l & rest & -> & Ll); [lia|]. rewrite app_length in L, FT.
-    destruct (split_at ftodo 16) as (fl & frest & -> & Lf); [lia|]. rewrite app_length in FT.
-    assert (Bf : Forall is_byte fl) by (rewrite FE, !Forall_app in B; tauto).
-    set (A := before ++ words (live done fdone)) in *.
-    assert (AL : length (A ++ there junk) = (length before + 4 * (length stale + length done))%nat).
-    { unfold A. rewrite !app_length, !there_length, words_length. lia. }
-    cbn [run_statements]. unfold loaded.
-    rewrite (load_words s "x" "from" 0 (A ++ there junk) [] l rest behind) by
-      (auto; try (now rewrite AL); rewrite M, <- !app_assoc; reflexivity). cbn [bind].
-    set (s1 := set "x" _ s).
-    destruct (flags_stay (words (live done fdone) ++ there junk ++ words (l ++ rest)) fdone fl frest) as (P & Q & PQ & PL); auto.
-    { rewrite !app_length, !there_length, !words_length, D, !app_length. lia. }
-    assert (M1 : memory s1 = P ++ there fl ++ Q).
-    { rewrite <- PQ. change (memory s1) with (memory s). rewrite M. unfold A. now rewrite <- !app_assoc. }
-    assert (E2 : run_statement (Const Vector128 "flags" (LoadVector "_mm_loadu_si128" [] "valid" 0)) s1 =
-      Some (set "flags" (Register fl) s1)).
-    { cbn [run_statement]. unfold declare. cbn [eval]. unfold address_in. change (env s1 "valid") with (env s "valid").
-      rewrite V. change (known "_mm_loadu_si128" loads_known) with (Some (Whole 16)). cbn [bind fst snd]. rewrite M1.
-      replace (Z.of_nat (p + length done) + Z.of_nat 1 * Z.of_nat 0) with (Z.of_nat (length P)) by lia.
+    apply (step_of_live is_byte 16 Vector512 "_mm512_loadu_si512" ["flags"; "live"]); auto. clear d s.
+    intros s l fl P Q Ll Lf Bf X V M. assert (Lm : length (mask_test 1 fl fl) = 2%nat) by now apply mask_length.
+    assert (S : selected (bits (mask_test 1 fl fl)) l = live l fl).
+    { rewrite (test_bits 2) by (auto; lia). apply selected_is_live. lia. }
+    intros A junk C T MA J. cbn [run_statements].
+    assert (E2 : run_statement (Const Vector128 "flags" (LoadVector "_mm_loadu_si128" [] "valid" 0)) s =
+      Some (set "flags" (Register fl) s)).
+    { cbn [run_statement]. unfold declare. cbn [eval]. unfold address_in.
+      rewrite V. change (known "_mm_loadu_si128" loads_known) with (Some (Whole 16)). cbn [bind fst snd]. rewrite M.
+      replace (Z.of_nat (length P) + Z.of_nat 1 * Z.of_nat 0) with (Z.of_nat (length P)) by lia.
       rewrite load_whole by exact Lf. cbn [bind]. now rewrite Lf. }
-    rewrite E2. cbn [bind]. clear E2. set (s2 := set "flags" _ s1). set (f := mask_test 1 fl fl).
-    assert (Lm : length f = 2%nat) by now apply mask_length.
+    rewrite E2. cbn [bind]. clear E2. set (s2 := set "flags" _ s).
     assert (E3 : run_statement (Const Mask16 "live" (Call "_mm_test_epi8_mask" [Var "flags"; Var "flags"])) s2 =
-      Some (set "live" (Register f) s2)).
+      Some (set "live" (Register (mask_test 1 fl fl)) s2)).
     { cbn [run_statement]. unfold declare. cbn [eval]. change (register_in s2 "flags") with (Some fl). cbn [bind].
-      rewrite call_test by exact Lf. cbn [bind]. fold f. now rewrite Lm. }
+      rewrite call_test by exact Lf. cbn [bind]. now rewrite Lm. }
     rewrite E3. cbn [bind]. clear E3. set (s3 := set "live" _ s2).
-    destruct (packed_runs s3 "live" "x" f l A (junk ++ register_of 4 l) (words rest ++ behind) T eq_refl eq_refl eq_refl)
-      as (s4 & junk4 & R & M4 & J4 & T4 & O); auto.
-    - change (memory s3) with (memory s). rewrite M, words_app, !there_app, <- !app_assoc. reflexivity.
-    - rewrite app_length, words_length. lia.
-    - assert (S : selected (bits f) l = live l fl).
-      { unfold f. rewrite (test_bits 2) by (auto; lia). apply selected_is_live. lia. }
-      rewrite S in *. cbn [run_statements] in R. exists s4. rewrite R. cbn [move]. unfold address_in.
-      rewrite O by reflexivity. change (env s3 "from") with (env s "from"). rewrite Fr. cbn [bind fst snd].
-      rewrite env_set_other, O by reflexivity. change (env s3 "valid") with (env s "valid"). rewrite V. cbn [bind fst snd].
-      eexists. split; [reflexivity|]. split; [reflexivity|].
-      exists (done ++ l), rest, (fdone ++ fl), frest, junk4. rewrite app_length, words_length in J4.
-      split; [now rewrite <- app_assoc|]. split; [now rewrite <- app_assoc|]. split; [rewrite !app_length; lia|].
-      split; [lia|]. cbn [memory set]. rewrite live_app, words_app, there_app, (app_assoc before), (app_length done) by exact FL.
-      fold A. split; [exact M4|]. split; [rewrite app_length; lia|]. split; [exact T4|]. split; [|split].
-      + rewrite env_set_other, env_set_same by reflexivity. do 2 f_equal. lia.
-      + rewrite !env_set_other, O by reflexivity. exact E.
-      + rewrite env_set_same. do 2 f_equal. lia.
+    destruct (packed_stores s3 "live" "x" (mask_test 1 fl fl) l eq_refl X Lm Ll A junk C T MA J)
+      as (s' & junk' & R & M' & J' & T' & O).
+    rewrite S in *. exists s', junk'. repeat split; auto. intros y Y. cbn [existsb] in Y. rewrite !orb_false_iff in Y.
+    rewrite O by (cbn [existsb]; now rewrite (proj1 Y)). unfold s3, s2. now rewrite !env_set_other by tauto.
   Qed.
 
   Lemma compress_runs :
@@ -519,21 +429,18 @@ Section compress.
     intros place. unfold run, place. cbn [given parameters compress_program fits Nat.eqb width_of].
     cbn [Nat.eqb bind body compress_program run_steps outcome_of]. set (s0 := set "valid" _ _).
     assert (L0 : left_live (length data) s0).
-    { exists [], data, [], flags, (register_of 4 stale). split; [reflexivity|]. split; [reflexivity|]. split; [reflexivity|].
-      split; [reflexivity|]. change (live [] []) with (@nil Z). change (words []) with (@nil (option Z)). rewrite app_nil_r.
-      split; [change (memory s0) with (before ++ words (stale ++ data) ++ behind); now rewrite words_app, there_app, <- app_assoc|].
-      split; [rewrite words_length; cbn [length]; lia|].
-      split; [change (env s0 "to") with (Some (Address 4 (Z.of_nat (length before + 4 * 0)))); do 2 f_equal; lia|].
-      split; [change (env s0 "from") with (Some (Address 4 (Z.of_nat (length before + 4 * length stale)))); do 2 f_equal; cbn [length]; lia|].
-      split; [reflexivity|]. change (env s0 "valid") with (Some (Address 1 (Z.of_nat p))). do 2 f_equal. cbn [length]. lia. }
+    { apply left_at_first; try reflexivity. unfold at_flag. cbn. do 3 f_equal. lia. }
+    pose proof (left_distance before behind stale data 16 lives at_flag) as left_live_distance.
     rewrite (left_live_distance _ _ L0). cbn [bind]. rewrite Nat2Z.id.
-    destruct (loop_ends "from" "end" 16 ["valid"] _ left_live ltac:(lia) left_live_distance step_of_live (length data) _ s0 L0
+    destruct (loop_ends "from" "end" 16 ["valid"] _ left_live ltac:(lia) left_live_distance step_of_live_16 (length data) _ s0 L0
       (le_n _)) as (s4 & d4 & E4 & L4 & D4 & _).
     rewrite E4. cbn [bind]. rewrite (left_live_distance _ _ L4). cbn [bind].
     pose proof (left_live_distance _ _ L4) as Dist.
-    destruct L4 as (done & todo & fdone & ftodo & junk & D & FE & FL & L & M & J & T & Fr & E & V).
-    assert (FT : length ftodo = length todo).
-    { pose proof (f_equal (@length Z) D) as D'. pose proof (f_equal (@length Z) FE) as FE'. rewrite app_length in D', FE'. lia. }
+    destruct L4 as (done & todo & k & D & L & _ & (junk & M & J & T) & Fr & E & V).
+    destruct (flags_split done (length todo) todo D (le_n _)) as (fdone & ftodo & rest & FE & FL & FT & Ld & _).
+    assert (rest = []).
+    { apply (f_equal (@length Z)) in FE. rewrite F, D, !app_length in FE. destruct rest; [reflexivity|cbn [length] in FE; lia]. }
+    subst rest. rewrite app_nil_r in FE. rewrite Ld in *.
     set (A := before ++ words (live done fdone)) in *.
     destruct (Z.eqb_spec (Z.of_nat d4) 0) as [Z|Z].
     - destruct todo; [|cbn [length] in L; lia]. destruct ftodo; [|discriminate]. rewrite app_nil_r in D, FE. subst done fdone.
@@ -608,4 +515,4 @@ Theorem compress_program_keeps_live : forall before stale data behind flags p,
                           Address 1 (Z.of_nat p)] (before ++ words (stale ++ data) ++ behind) =
       Some (place (length (live data flags)), before ++ words (live data flags) ++ there junk ++ behind) /\
     (length junk + 4 * length (live data flags) = 4 * (length stale + length data))%nat.
-Proof. intros before stale data behind flags p F B Apart. exact (compress_runs before behind stale data flags p F B Apart). Qed.
+Proof. intros before stale data behind flags p F B Apart. exact (compress_runs before behind stale data flags p F Apart B). Qed.

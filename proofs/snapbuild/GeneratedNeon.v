@@ -1,27 +1,20 @@
 (* SPDX-License-Identifier: PostgreSQL *)
 (** * The NEON programs of which C is printed move whole registers, and leave fewer values than one holds *)
-From Coq Require Import ZArith Lia String List Bool.
-From Pgquern.common Require Import Xid.
-From Pgquern.instructions Require Import Lanes Logic Arithmetic Compare Masked Permute Scalar Memory Neon Facts Table Program
-  ProgramFacts LaneFacts.
-From Pgquern.snapbuild Require Import Spec Purge Vectors Generated GeneratedFacts.
+From Coq Require Import String.
+From Pgquern.common Require Import Integers ListFacts Xid.
+From Pgquern.instructions Require Import Lanes Logic Arithmetic Compare Masked Permute Scalar Memory Neon Facts
+  Program ProgramFacts LaneFacts.
+From Pgquern.snapbuild Require Import Spec Purge Vectors Generated Packing GeneratedFacts.
 From Pgquern.snapbuild Require GeneratedAvx2.
-Import ListNotations.
 Local Open Scope string_scope.
 Local Open Scope list_scope.
 Local Open Scope Z_scope.
 
 (** ** The intrinsics that the programs call *)
 
-Lemma call_dup x : length x = 4%nat -> call "vdupq_n_u32" [x] = Some (spread 4 x).
-Proof. by_table. Qed.
-Lemma call_sub_4 a b : length a = 16%nat -> length b = 16%nat -> call "vsubq_u32" [a; b] = Some (sub 4 a b).
-Proof. by_table. Qed.
 Lemma call_as_signed a : length a = 16%nat -> call "vreinterpretq_s32_u32" [a] = Some a.
 Proof. by_table. Qed.
 Lemma call_not_negative a : length a = 16%nat -> call "vcgezq_s32" [a] = Some (compare_zero 4 Z.geb a).
-Proof. by_table. Qed.
-Lemma call_and_4 a b : length a = 16%nat -> length b = 16%nat -> call "vandq_u32" [a; b] = Some (and a b).
 Proof. by_table. Qed.
 Lemma call_sum a : length a = 16%nat -> call "vaddvq_u32" [a] = Some (reduce_add 4 a).
 Proof. by_table. Qed.
@@ -33,9 +26,6 @@ Lemma call_look_up a b : length a = 16%nat -> length b = 16%nat -> call "vqtbl1q
 Proof. by_table. Qed.
 
 (** ** One register is packed where a pointer points *)
-
-Lemma four {A} (l : list A) : length l = 4%nat -> exists a b c d, l = [a; b; c; d].
-Proof. intros L. do 4 (destruct l as [|? l]; [discriminate|]). destruct l; [repeat eexists|discriminate]. Qed.
 
 (* The bits of the lanes that stay, and their number from bit 4 on. *)
 Definition sum_of (kept : list bool) : bytes := reduce_add 4 (and (as_lanes 4 kept) (register_of 4 weights)).
@@ -55,17 +45,11 @@ Proof.
 Qed.
 
 (* The values that a sum has a bit for, of the register in [x], are stored, zeros behind them, and the pointer moves past them. *)
-Lemma packed_runs_4 s x sum m kept l A junk C : env s "to" = Some (Address 4 (Z.of_nat (length A))) ->
-  env s sum = Some (Register (sum_of kept)) -> env s x = Some (Register (register_of 4 l)) -> String.eqb "to" m = false ->
-  length kept = 4%nat -> length l = 4%nat -> memory s = A ++ there junk ++ C -> (16 <= length junk)%nat ->
-  let junk' := zeros (4 * (4 - length (selected kept l))) ++ skipn 16 junk in
-  exists s', run_statements (packed_4 x sum m) s = Some s' /\
-    memory s' = (A ++ words (selected kept l)) ++ there junk' ++ C /\
-    (length junk' + 4 * length (selected kept l) = length junk)%nat /\
-    env s' "to" = Some (Address 4 (Z.of_nat (length (A ++ words (selected kept l))))) /\
-    forall z, String.eqb z "to" = false -> String.eqb z m = false -> env s' z = env s z.
+Lemma packed_stores_4 s x sum m kept l : env s sum = Some (Register (sum_of kept)) ->
+  env s x = Some (Register (register_of 4 l)) -> String.eqb "to" m = false -> length kept = 4%nat -> length l = 4%nat ->
+  stores 4 [m] (selected kept l) (packed_4 x sum m) s.
 Proof.
-  intros T S X N Lk L M J junk'. subst junk'. destruct (sum_is kept Lk) as (B1 & B2 & B3 & B4).
+  intros S X N Lk L A junk C T M J. destruct (sum_is kept Lk) as (B1 & B2 & B3 & B4).
   rewrite <- (firstn_skipn 16 junk), there_app, <- app_assoc in M.
   assert (O : length (firstn 16 junk) = 16%nat) by (rewrite firstn_length; lia).
   assert (Cnt : count kept = Z.of_nat (length (selected kept l))) by (apply count_selected; congruence).
@@ -88,12 +72,12 @@ Proof.
   set (n := bytes_of 4 (Z.shiftr (number (sum_of kept)) 4)) in *. change (Nat.eqb (length n) (size Word)) with true.
   cbn [bind]. rewrite env_set_other, env_set_same by exact N. cbn [env]. rewrite T. cbn [bind fst snd].
   change (Nat.eqb (length n) 4) with true. cbv iota. rewrite B4, Cnt.
-  eexists. split; [reflexivity|]. cbn [memory set env].
+  eexists _, (zeros (4 * (4 - length (selected kept l))) ++ skipn 16 junk). split; [reflexivity|]. cbn [memory set env].
   split; [|split; [|split]].
   - rewrite !there_app, <- !app_assoc. reflexivity.
   - rewrite app_length, skipn_length, zeros_length. lia.
   - cbn [String.eqb Ascii.eqb Bool.eqb]. do 2 f_equal. rewrite app_length, there_length, words_length. lia.
-  - intros z Z1 Z2. now rewrite Z1, Z2.
+  - intros z Z. cbn [existsb] in Z. rewrite !orb_false_iff in Z. destruct Z as (Z1 & Z2 & _). now rewrite Z1, Z2.
 Qed.
 
 (** ** The purge *)
@@ -117,17 +101,11 @@ Section purge.
   Qed.
 
   (* A register of XIDs: those that xmin does not precede go down to `to`. *)
-  Lemma keep_runs_4 s x sum m l A junk C : at_hand_4 s -> Forall normal l ->
-    env s "to" = Some (Address 4 (Z.of_nat (length A))) -> env s x = Some (Register (register_of 4 l)) ->
-    length l = 4%nat -> memory s = A ++ there junk ++ C -> (16 <= length junk)%nat ->
-    String.eqb "to" sum = false -> String.eqb x sum = false -> String.eqb "to" m = false ->
-    exists s' junk', run_statements (keep_4 x sum m) s = Some s' /\
-      memory s' = (A ++ words (kept xmin l)) ++ there junk' ++ C /\
-      (length junk' + 4 * length (kept xmin l) = length junk)%nat /\
-      env s' "to" = Some (Address 4 (Z.of_nat (length (A ++ words (kept xmin l))))) /\
-      forall y, String.eqb y "to" = false -> String.eqb y sum = false -> String.eqb y m = false -> env s' y = env s y.
+  Lemma keep_stores_4 s x sum m l : at_hand_4 s -> Forall normal l -> env s x = Some (Register (register_of 4 l)) ->
+    length l = 4%nat -> String.eqb "to" sum = false -> String.eqb x sum = false -> String.eqb "to" m = false ->
+    stores 4 [sum; m] (kept xmin l) (keep_4 x sum m) s.
   Proof.
-    intros [Bound Weights] N T XE L M J D1 D2 D3. unfold keep_4. cbn [run_statements]. set (k := map (keeps xmin) l).
+    intros [Bound Weights] N XE L D1 D2 D3 A junk C T M J. unfold keep_4. cbn [run_statements]. set (k := map (keeps xmin) l).
     assert (Lk : length k = 4%nat) by (unfold k; now rewrite map_length).
     assert (E : run_statement (Const Word sum (Call "vaddvq_u32"
         [Call "vandq_u32"
@@ -136,144 +114,54 @@ Section purge.
     { cbn [run_statement]. unfold declare. cbn [eval]. unfold register_in. rewrite XE, Bound, Weights. cbn [bind].
       assert (Ls : length (sub 4 (register_of 4 l) (spread 4 (bytes_of 4 xmin))) = 16%nat).
       { unfold sub, lanewise. rewrite words_length, spread_words, !valid_lanes
-          by (auto using normal_is_valid, all_valid, (xmin_valid xmin X)).
+          by (auto using normal_is_valid, forall_repeat, (xmin_valid xmin X)).
         rewrite map2_repeat, map_length by exact L. lia. }
-      rewrite call_sub_4 by (rewrite ?words_length, ?spread_words, ?words_length, ?repeat_length; lia). cbn [bind].
+      rewrite call_sub_neon by (rewrite ?words_length, ?spread_words, ?words_length, ?repeat_length; lia). cbn [bind].
       rewrite call_as_signed by exact Ls. cbn [bind]. rewrite call_not_negative by exact Ls. cbn [bind].
       rewrite not_negative by auto. fold k. unfold as_lanes.
-      rewrite call_and_4 by (rewrite words_length, ?map_length; unfold weights; cbn [length]; lia). cbn [bind].
+      rewrite call_and_neon by (rewrite words_length, ?map_length; unfold weights; cbn [length]; lia). cbn [bind].
       fold (as_lanes 4 k). rewrite call_sum. { cbn [bind]. reflexivity. }
       rewrite and_chooses by (rewrite Lk; reflexivity). rewrite words_length, map2_length, Lk. reflexivity. }
     rewrite E. cbn [bind].
-    destruct (packed_runs_4 (set sum (Register (sum_of k)) s) x sum m k l A junk C) as (s' & R & M' & J' & T' & O); auto.
-    - now rewrite env_set_other.
+    destruct (packed_stores_4 (set sum (Register (sum_of k)) s) x sum m k l) with (A := A) (junk := junk) (C := C)
+      as (s' & junk' & R & M' & J' & T' & O); auto.
     - apply env_set_same.
     - now rewrite env_set_other.
-    - unfold k in *. rewrite selected_is_kept in *. rewrite R. eexists s', _. repeat split; eauto.
-      intros y Y1 Y2 Y3. rewrite O by auto. now apply env_set_other.
+    - now rewrite env_set_other.
+    - unfold k in *. rewrite selected_is_kept in *. rewrite R. exists s', junk'. repeat split; auto.
+      intros y Y. cbn [existsb] in Y. rewrite !orb_false_iff in Y. destruct Y as (Y1 & Y2 & Y3 & _).
+      rewrite O by (cbn [existsb]; now rewrite Y1, Y3). now apply env_set_other.
   Qed.
 
-  (* Of all XIDs, [done] have been read, in registers of four, and [todo] have not; between the survivors and [todo] stands
-     what is not needed. *)
   Context (before behind : cells) (stale data : list Z) (N : Forall normal data).
+  Let left_over := left before behind stale data 4 (kept xmin) (fun _ => at_hand_4).
 
-  Definition left_over_4 (d : nat) (s : state) : Prop := exists done todo junk k,
-    data = done ++ todo /\ length todo = d /\ length done = (k * 4)%nat /\
-    memory s = (before ++ words (kept xmin done)) ++ there junk ++ words todo ++ behind /\
-    (length junk + 4 * length (kept xmin done) = 4 * (length stale + length done))%nat /\
-    env s "to" = Some (Address 4 (Z.of_nat (length (before ++ words (kept xmin done))))) /\
-    env s "from" = Some (Address 4 (Z.of_nat (length before + 4 * (length stale + length done)))) /\
-    env s "end" = Some (Address 4 (Z.of_nat (length before + 4 * (length stale + length data)))) /\ at_hand_4 s.
-
-  Lemma left_over_4_distance d s : left_over_4 d s -> distance s "from" "end" = Some (Z.of_nat d).
+  Lemma purge_step_4 xs : NoDup xs -> incl xs ["a"; "b"; "c"; "d"; "x"] -> forall d s, left_over d s ->
+    (length xs * 4 <= d)%nat -> exists s1 s2,
+    run_statements (reads 4 Neon128 "vld1q_u32" 0 xs ++
+      concat (map (fun x => keep_4 x (append "sum_" x) (append "in_" x)) xs)) s = Some s1 /\
+    move (length xs * 4) ["from"] s1 = Some s2 /\ left_over (d - length xs * 4) s2.
   Proof.
-    intros (done & todo & junk & k & D & L & _ & _ & _ & _ & F & E & _). eapply distance_is; [exact F| |lia]. rewrite E.
-    do 2 f_equal. rewrite D, app_length. lia.
+    refine (registers_step before behind stale data 4 (kept xmin) (fun _ => at_hand_4) (filter_length_le (keeps xmin)) [] _
+      Neon128 "vld1q_u32" eq_refl eq_refl (kept_app xmin) normal N ["a"; "b"; "c"; "d"; "x"]
+      (fun x => [append "sum_" x; append "in_" x]) ["bound"; "weights"] (fun x => keep_4 x (append "sum_" x) (append "in_" x))
+      eq_refl eq_refl _ _ xs).
+    - intros n k v s H. exists (set "from" v s). repeat split; apply H.
+    - intros n s s' [H1 H2] S. split; rewrite S by (cbn [In]; auto); auto.
+    - intros n s x l I H V L E. apply keep_stores_4; auto; cbn [In] in I; repeat (destruct I as [<-|I]; [reflexivity|]); destruct I.
   Qed.
 
-  Lemma load_words_4 s x p i A l1 l l2 C : env s p = Some (Address 4 (Z.of_nat (length A))) ->
-    memory s = A ++ words (l1 ++ l ++ l2) ++ C -> length l1 = i -> length l = 4%nat ->
-    run_statement (Const Neon128 x (LoadVector "vld1q_u32" [] p i)) s = Some (set x (Register (register_of 4 l)) s).
-  Proof. apply (load_words_by Neon128 "vld1q_u32" 4 eq_refl eq_refl). Qed.
-
-  Lemma step_of_one_4 d s : left_over_4 d s -> (4 <= d)%nat ->
+  Lemma step_of_one_4 d s : left_over d s -> (4 <= d)%nat ->
     exists s1 s2, run_statements (loaded_4 "x" 0 :: keep_4 "x" "sum_x" "in_x") s = Some s1 /\
-      move 4 ["from"] s1 = Some s2 /\ left_over_4 (d - 4) s2.
-  Proof.
-    intros (done & todo & junk & k & D & L & K & M & J & T & F & E & H) G.
-    destruct (split_at todo 4) as (l & rest & -> & Ll); [lia|]. rewrite app_length in L.
-    assert (Nl : Forall normal l) by (rewrite D in N; apply Forall_app in N as [_ N']; now apply Forall_app in N').
-    set (A := before ++ words (kept xmin done)) in *.
-    assert (AL : length (A ++ there junk) = (length before + 4 * (length stale + length done))%nat).
-    { unfold A. rewrite !app_length, !there_length, words_length. lia. }
-    pose proof (load_words_4 s "x" "from" 0 (A ++ there junk) [] l rest behind) as Load.
-    specialize (Load ltac:(now rewrite AL) ltac:(rewrite M, <- !app_assoc; reflexivity) eq_refl Ll).
-    cbn [run_statements]. unfold loaded_4. rewrite Load. cbn [bind].
-    destruct (keep_runs_4 (set "x" (Register (register_of 4 l)) s) "x" "sum_x" "in_x" l A (junk ++ register_of 4 l)
-      (words rest ++ behind) H Nl T eq_refl Ll) as (s1 & junk1 & R & M1 & J1 & T1 & O); auto.
-    - change (memory (set _ _ s)) with (memory s). rewrite M, words_app, !there_app, <- !app_assoc. reflexivity.
-    - rewrite app_length, words_length. lia.
-    - exists s1. rewrite R. cbn [move]. unfold address_in. rewrite O by reflexivity. rewrite env_set_other, F by reflexivity.
-      cbn [bind fst snd]. eexists. split; [reflexivity|]. split; [reflexivity|]. exists (done ++ l), rest, junk1, (k + 1)%nat.
-      rewrite app_length, words_length in J1. split; [now rewrite <- app_assoc|]. split; [lia|].
-      split; [rewrite app_length; lia|]. cbn [memory set].
-      rewrite kept_app, words_app, there_app, (app_assoc before), (app_length done). fold A. split; [exact M1|].
-      split; [rewrite app_length; lia|]. split; [exact T1|].
-      split; [|split].
-      + rewrite env_set_same. do 2 f_equal. lia.
-      + rewrite env_set_other, O, env_set_other by reflexivity. exact E.
-      + destruct H as [H1 H2]. split; rewrite env_set_other, O, env_set_other by reflexivity; auto.
-  Qed.
+      move 4 ["from"] s1 = Some s2 /\ left_over (d - 4) s2.
+  Proof. apply (purge_step_4 ["x"]); [repeat constructor; cbn; intuition easy|intros y Y; cbn in *; tauto]. Qed.
 
-  Lemma step_of_four_4 d s : left_over_4 d s -> (16 <= d)%nat ->
+  Lemma step_of_four_4 d s : left_over d s -> (16 <= d)%nat ->
     exists s1 s2, run_statements ([loaded_4 "a" 0; loaded_4 "b" 4; loaded_4 "c" 8; loaded_4 "d" 12] ++
         keep_4 "a" "sum_a" "in_a" ++ keep_4 "b" "sum_b" "in_b" ++ keep_4 "c" "sum_c" "in_c" ++ keep_4 "d" "sum_d" "in_d") s =
         Some s1 /\
-      move 16 ["from"] s1 = Some s2 /\ left_over_4 (d - 16) s2.
-  Proof.
-    intros (done & todo & junk & k & D & L & K & M & J & T & F & E & H) G.
-    destruct (split_at todo 4) as (a & todo1 & -> & La); [lia|]. rewrite app_length in L.
-    destruct (split_at todo1 4) as (b & todo2 & -> & Lb); [lia|]. rewrite app_length in L.
-    destruct (split_at todo2 4) as (c & todo3 & -> & Lc); [lia|]. rewrite app_length in L.
-    destruct (split_at todo3 4) as (e & rest & -> & Le); [lia|]. rewrite app_length in L.
-    assert (Nl : Forall normal a /\ Forall normal b /\ Forall normal c /\ Forall normal e).
-    { rewrite D, !Forall_app in N. tauto. }
-    destruct Nl as (Na & Nb & Nc & Ne).
-    set (A := before ++ words (kept xmin done)) in *.
-    assert (AL : length (A ++ there junk) = (length before + 4 * (length stale + length done))%nat).
-    { unfold A. rewrite !app_length, !there_length, words_length. lia. }
-    rewrite <- AL in F.
-    assert (Load : forall s' x i l1 l l2, a ++ b ++ c ++ e ++ rest = l1 ++ l ++ l2 -> length l1 = i -> length l = 4%nat ->
-      env s' "from" = env s "from" -> memory s' = memory s ->
-      run_statement (loaded_4 x i) s' = Some (set x (Register (register_of 4 l)) s')).
-    { intros s' x i l1 l l2 Eq L1 Ll F' M'. apply (load_words_4 s' x "from" i (A ++ there junk) l1 l l2 behind); auto.
-      - rewrite F'. exact F.
-      - rewrite M', M, Eq, <- !app_assoc. reflexivity. }
-    cbn [app run_statements].
-    rewrite (Load s "a" 0%nat [] a (b ++ c ++ e ++ rest)) by auto. cbn [bind].
-    erewrite (Load _ "b" 4%nat a b (c ++ e ++ rest)) by (reflexivity || auto). cbn [bind].
-    erewrite (Load _ "c" 8%nat (a ++ b) c (e ++ rest)) by
-      (rewrite <- ?app_assoc, ?app_length; reflexivity || lia || auto). cbn [bind].
-    erewrite (Load _ "d" 12%nat (a ++ b ++ c) e rest) by
-      (rewrite <- ?app_assoc, ?app_length; reflexivity || lia || auto). cbn [bind].
-    set (s4 := set "d" _ _). clear Load.
-    change (keep_4 "a" "sum_a" "in_a" ++ keep_4 "b" "sum_b" "in_b" ++ keep_4 "c" "sum_c" "in_c" ++ keep_4 "d" "sum_d" "in_d")
-      with (keep_4 "a" "sum_a" "in_a" ++ (keep_4 "b" "sum_b" "in_b" ++ (keep_4 "c" "sum_c" "in_c" ++
-        keep_4 "d" "sum_d" "in_d"))).
-    destruct (keep_runs_4 s4 "a" "sum_a" "in_a" a A (junk ++ register_of 4 (a ++ b ++ c ++ e)) (words rest ++ behind)
-      H Na T eq_refl La) as (s5 & j5 & R5 & M5 & J5 & T5 & O5); auto.
-    { change (memory s4) with (memory s). rewrite M, !words_app, !there_app, <- !app_assoc. reflexivity. }
-    { rewrite app_length, words_length, !app_length. lia. }
-    rewrite app_length, words_length, !app_length in J5. pose proof (kept_length xmin a) as Ka.
-    rewrite run_statements_app, R5. cbn [bind].
-    assert (H5 : at_hand_4 s5) by (destruct H as [H1 H2]; split; rewrite O5 by reflexivity; auto).
-    destruct (keep_runs_4 s5 "b" "sum_b" "in_b" b (A ++ words (kept xmin a)) j5 (words rest ++ behind))
-      as (s6 & j6 & R6 & M6 & J6 & T6 & O6); auto;
-      try (rewrite O5 by reflexivity; reflexivity); try lia.
-    pose proof (kept_length xmin b) as Kb. rewrite run_statements_app, R6. cbn [bind].
-    assert (H6 : at_hand_4 s6) by (destruct H5 as [H1 H2]; split; rewrite O6 by reflexivity; auto).
-    destruct (keep_runs_4 s6 "c" "sum_c" "in_c" c ((A ++ words (kept xmin a)) ++ words (kept xmin b)) j6
-      (words rest ++ behind)) as (s7 & j7 & R7 & M7 & J7 & T7 & O7); auto;
-      try (rewrite O6, O5 by reflexivity; reflexivity); try lia.
-    pose proof (kept_length xmin c) as Kc. rewrite run_statements_app, R7. cbn [bind].
-    assert (H7 : at_hand_4 s7) by (destruct H6 as [H1 H2]; split; rewrite O7 by reflexivity; auto).
-    destruct (keep_runs_4 s7 "d" "sum_d" "in_d" e (((A ++ words (kept xmin a)) ++ words (kept xmin b)) ++ words (kept xmin c))
-      j7 (words rest ++ behind)) as (s8 & j8 & R8 & M8 & J8 & T8 & O8); auto;
-      try (rewrite O7, O6, O5 by reflexivity; reflexivity); try lia.
-    exists s8. rewrite R8. cbn [move]. unfold address_in.
-    assert (Same : forall y, existsb (String.eqb y) ["to"; "a"; "b"; "c"; "d"; "sum_a"; "sum_b"; "sum_c"; "sum_d";
-        "in_a"; "in_b"; "in_c"; "in_d"] = false -> env s8 y = env s y).
-    { intros y Y. cbn [existsb] in Y. repeat (apply orb_false_elim in Y as [? Y]).
-      rewrite O8, O7, O6, O5 by assumption. unfold s4. now rewrite !env_set_other by assumption. }
-    rewrite (Same "from"), F by reflexivity. cbn [bind fst snd]. eexists. split; [reflexivity|]. split; [reflexivity|].
-    exists (done ++ a ++ b ++ c ++ e), rest, j8, (k + 4)%nat. split; [now rewrite <- !app_assoc|]. split; [lia|].
-    split; [rewrite !app_length; lia|]. cbn [memory set]. rewrite !kept_app, !words_app, !there_app.
-    split; [rewrite M8; unfold A; rewrite <- !app_assoc; reflexivity|]. split; [rewrite !app_length; lia|].
-    split; [rewrite env_set_other, T8 by reflexivity; unfold A; rewrite <- !app_assoc; reflexivity|]. split; [|split].
-    - rewrite env_set_same, AL. do 2 f_equal. rewrite !app_length. lia.
-    - rewrite env_set_other, (Same "end") by reflexivity. exact E.
-    - destruct H as [H1 H2]. split; rewrite env_set_other, Same by reflexivity; auto.
-  Qed.
+      move 16 ["from"] s1 = Some s2 /\ left_over (d - 16) s2.
+  Proof. apply (purge_step_4 ["a"; "b"; "c"; "d"]); [repeat constructor; cbn; intuition easy|intros y Y; cbn in *; tauto]. Qed.
 
   Lemma purge_neon_runs :
     let place n := Address 4 (Z.of_nat (length before + 4 * n)) in
@@ -291,28 +179,22 @@ Section purge.
     assert (E0 : run_statement (Const Neon128 "bound" (Call "vdupq_n_u32" [Var "xmin"])) s0 =
       Some (set "bound" (Register (spread 4 (bytes_of 4 xmin))) s0)).
     { cbn [run_statement]. unfold declare. cbn [eval]. change (register_in s0 "xmin") with (Some (bytes_of 4 xmin)).
-      cbn [bind]. rewrite call_dup by apply bytes_of_length. cbn [bind].
+      cbn [bind]. rewrite call_dup_neon by apply bytes_of_length. cbn [bind].
       now rewrite spread_words, words_length, repeat_length. }
     rewrite E0. cbn [bind]. clear E0. set (s1 := set "bound" _ s0).
     assert (E1 : run_statement (Const Neon128 "weights" (Four weights)) s1 =
       Some (set "weights" (Register (register_of 4 weights)) s1)) by reflexivity.
     rewrite E1. cbn [bind]. clear E1. set (s2 := set "weights" _ s1).
-    assert (L2 : left_over_4 (length data) s2).
-    { exists [], data, (register_of 4 stale), 0%nat. split; [reflexivity|]. split; [reflexivity|]. split; [reflexivity|].
-      change (kept xmin []) with (@nil Z). change (words []) with (@nil (option Z)). rewrite app_nil_r.
-      split; [change (memory s2) with (before ++ words (stale ++ data) ++ behind); now rewrite words_app, there_app, <- app_assoc|].
-      split; [rewrite words_length; cbn [length]; lia|].
-      split; [change (env s2 "to") with (Some (Address 4 (Z.of_nat (length before + 4 * 0)))); do 2 f_equal; lia|].
-      split; [change (env s2 "from") with (Some (Address 4 (Z.of_nat (length before + 4 * length stale)))); do 2 f_equal; cbn [length]; lia|].
-      split; [reflexivity|]. split; reflexivity. }
+    assert (L2 : left_over (length data) s2) by (apply left_at_first; reflexivity || (split; reflexivity)).
+    pose proof (left_distance before behind stale data 4 (kept xmin) (fun _ => at_hand_4)) as left_over_4_distance.
     rewrite (left_over_4_distance _ _ L2). cbn [bind]. rewrite Nat2Z.id.
-    destruct (loop_ends "from" "end" 16 [] _ left_over_4 ltac:(lia) left_over_4_distance step_of_four_4 (length data) _ s2 L2
+    destruct (loop_ends "from" "end" 16 [] _ left_over ltac:(lia) left_over_4_distance step_of_four_4 (length data) _ s2 L2
       (le_n _)) as (s3 & d3 & E3 & L3 & _ & _).
     rewrite E3. cbn [bind]. rewrite (left_over_4_distance _ _ L3). cbn [bind]. rewrite Nat2Z.id.
-    destruct (loop_ends "from" "end" 4 [] _ left_over_4 ltac:(lia) left_over_4_distance step_of_one_4 d3 _ s3 L3 (le_n _))
+    destruct (loop_ends "from" "end" 4 [] _ left_over ltac:(lia) left_over_4_distance step_of_one_4 d3 _ s3 L3 (le_n _))
       as (s4 & d4 & E4 & L4 & D4 & _).
     rewrite E4. cbn [bind].
-    destruct L4 as (done & todo & junk & k & D & L & K & M & J & T & _).
+    destruct L4 as (done & todo & k & D & L & K & (junk & M & J & T) & _).
     exists junk, done, todo. split; [exact D|]. split; [|split; [|exact J]].
     - rewrite D, app_length, K, L, (Nat.add_comm (k * 4)), Nat.div_add, Nat.div_small by lia. reflexivity.
     - rewrite T. cbn [bind]. rewrite M, <- !app_assoc. rewrite app_length, there_length, words_length. reflexivity.
@@ -347,51 +229,20 @@ Section compress.
   Context (F : length flags = length data) (B : Forall GeneratedAvx2.is_flag flags).
   Context (Apart : flags_apart before behind stale data flags p).
 
-  Definition left_live_4 (d : nat) (s : state) : Prop := exists done todo fdone ftodo junk k,
-    data = done ++ todo /\ flags = fdone ++ ftodo /\ length fdone = length done /\ length todo = d /\
-    length done = (k * 4)%nat /\
-    memory s = (before ++ words (live done fdone)) ++ there junk ++ words todo ++ behind /\
-    (length junk + 4 * length (live done fdone) = 4 * (length stale + length done))%nat /\
-    env s "to" = Some (Address 4 (Z.of_nat (length (before ++ words (live done fdone))))) /\
-    env s "from" = Some (Address 4 (Z.of_nat (length before + 4 * (length stale + length done)))) /\
-    env s "end" = Some (Address 4 (Z.of_nat (length before + 4 * (length stale + length data)))) /\
-    env s "valid" = Some (Address 1 (Z.of_nat (p + length done))).
+  Let left_live := left before behind stale data 4 (lives flags) (at_flag p).
 
-  Lemma left_live_4_distance d s : left_live_4 d s -> distance s "from" "end" = Some (Z.of_nat d).
+  Lemma step_of_live_4 d s : left_live d s -> (4 <= d)%nat ->
+    exists s1 s2, run_statements live_4 s = Some s1 /\ move 4 ["from"; "valid"] s1 = Some s2 /\ left_live (d - 4) s2.
   Proof.
-    intros (done & todo & fdone & ftodo & junk & k & D & _ & _ & L & _ & _ & _ & _ & Fr & E & _).
-    eapply distance_is; [exact Fr| |lia]. rewrite E. do 2 f_equal. rewrite D, app_length. lia.
-  Qed.
-
-  Lemma step_of_live_4 d s : left_live_4 d s -> (4 <= d)%nat ->
-    exists s1 s2, run_statements live_4 s = Some s1 /\ move 4 ["from"; "valid"] s1 = Some s2 /\ left_live_4 (d - 4) s2.
-  Proof.
-    intros (done & todo & fdone & ftodo & junk & k & D & FE & FL & L & K4 & M & J & T & Fr & E & V) G.
-    assert (FT : length ftodo = length todo).
-    { apply (f_equal (@length Z)) in D. apply (f_equal (@length Z)) in FE. rewrite app_length in D, FE. lia. }
-    destruct (split_at todo 4) as (l & rest & -> & Ll); [lia|]. rewrite app_length in L, FT.
-    destruct (split_at ftodo 4) as (fl & frest & -> & Lf); [lia|]. rewrite app_length in FT.
-    assert (Bf : Forall GeneratedAvx2.is_flag fl) by (rewrite FE, !Forall_app in B; tauto).
-    set (A := before ++ words (live done fdone)) in *.
-    assert (AL : length (A ++ there junk) = (length before + 4 * (length stale + length done))%nat).
-    { unfold A. rewrite !app_length, !there_length, words_length. lia. }
-    unfold live_4. cbn [app run_statements]. unfold loaded_4.
-    rewrite (load_words_4 s "x" "from" 0 (A ++ there junk) [] l rest behind)
-      by (auto; try (now rewrite AL); rewrite M, <- !app_assoc; reflexivity).
-    cbn [bind]. set (s1 := set "x" _ s).
-    destruct (flags_stay before behind stale data flags p F Apart (words (live done fdone) ++ there junk ++ words (l ++ rest))
-      fdone fl frest) as (P & Q & PQ & PL); auto.
-    { rewrite !app_length, !there_length, !words_length, D, !app_length. lia. }
-    assert (M1 : memory s1 = P ++ there fl ++ Q).
-    { rewrite <- PQ. change (memory s1) with (memory s). rewrite M. unfold A. now rewrite <- !app_assoc. }
-    assert (E2 : run_statement (Const Word "flags" (WordAt "valid")) s1 = Some (set "flags" (Register fl) s1)).
-    { cbn [run_statement]. unfold declare. cbn [eval]. unfold address_in. change (env s1 "valid") with (env s "valid").
-      rewrite V. cbn [bind fst snd]. rewrite M1.
-      replace (Z.of_nat (p + length done)) with (Z.of_nat (length P)) by lia.
+    apply (step_of_live before behind stale data flags p F Apart GeneratedAvx2.is_flag 4 Neon128 "vld1q_u32"
+      ["flags"; "moved"; "sum"; "live"]); auto.
+    clear d s. intros s l fl P Q Ll Lf Bf X V M A junk C T MA J. cbn [app run_statements].
+    assert (E2 : run_statement (Const Word "flags" (WordAt "valid")) s = Some (set "flags" (Register fl) s)).
+    { cbn [run_statement]. unfold declare. cbn [eval]. unfold address_in. rewrite V. cbn [bind fst snd]. rewrite M.
       pose proof (load_whole P fl Q 4 Lf) as W. cbn [load_from] in W.
       destruct (cells_at (P ++ there fl ++ Q) (Z.of_nat (length P)) 4); cbn [bind] in *; [|discriminate].
       rewrite W. cbn [bind]. now rewrite Lf. }
-    rewrite E2. cbn [bind]. clear E2. set (s2 := set "flags" _ s1). set (kept := map is_set fl).
+    rewrite E2. cbn [bind]. clear E2. set (s2 := set "flags" _ s). set (kept := map is_set fl).
     assert (Lk : length kept = 4%nat) by (unfold kept; now rewrite map_length).
     set (moved := bytes_of 4 (number fl * moves_flags)).
     assert (E3 : run_statement (Const Word "moved" (Computed Times "flags" moves_flags)) s2 =
@@ -406,25 +257,12 @@ Section compress.
       change (computed Right (number moved) 24) with (Some (Z.shiftr (number moved) 24)). cbn [bind].
       unfold moved. rewrite flags_to_sum by auto. reflexivity. }
     rewrite E4. cbn [bind]. clear E4. set (s4 := set "sum" _ s3).
-    destruct (packed_runs_4 s4 "x" "sum" "live" kept l A (junk ++ register_of 4 l) (words rest ++ behind) T eq_refl eq_refl
-      eq_refl) as (s5 & R & M5 & J5 & T5 & O); auto.
-    - change (memory s4) with (memory s). rewrite M, words_app, !there_app, <- !app_assoc. reflexivity.
-    - rewrite app_length, words_length. lia.
-    - assert (S : selected kept l = live l fl) by (apply selected_is_live; lia).
-      rewrite S in *. exists s5. rewrite R. cbn [move]. unfold address_in.
-      rewrite O by reflexivity. change (env s4 "from") with (env s "from"). rewrite Fr. cbn [bind fst snd].
-      rewrite env_set_other, O by reflexivity. change (env s4 "valid") with (env s "valid"). rewrite V. cbn [bind fst snd].
-      eexists. split; [reflexivity|]. split; [reflexivity|].
-      set (junk5 := zeros _ ++ skipn 16 _) in *.
-      exists (done ++ l), rest, (fdone ++ fl), frest, junk5, (Datatypes.S k). rewrite app_length, words_length in J5.
-      split; [now rewrite <- app_assoc|]. split; [now rewrite <- app_assoc|]. split; [rewrite !app_length; lia|].
-      split; [lia|]. split; [rewrite app_length; lia|].
-      cbn [memory set]. rewrite live_app, words_app, there_app, (app_assoc before), (app_length done) by exact FL.
-      fold A. split; [exact M5|]. split; [rewrite app_length; lia|].
-      split; [exact T5|]. split; [|split].
-      + rewrite env_set_other, env_set_same by reflexivity. do 2 f_equal. lia.
-      + rewrite !env_set_other, O by reflexivity. exact E.
-      + rewrite env_set_same. do 2 f_equal. lia.
+    destruct (packed_stores_4 s4 "x" "sum" "live" kept l eq_refl X eq_refl Lk Ll A junk C T MA J)
+      as (s' & junk' & R & M' & J' & T' & O).
+    assert (S : selected kept l = live l fl) by (apply selected_is_live; lia).
+    rewrite S in *. exists s', junk'. repeat split; auto. intros y Y. cbn [existsb] in Y. rewrite !orb_false_iff in Y.
+    destruct Y as (Y1 & Y2 & Y3 & Y4 & Y5 & _). rewrite O by (cbn [existsb]; now rewrite Y1, Y5).
+    unfold s4, s3, s2. now rewrite !env_set_other.
   Qed.
 
   Lemma compress_neon_runs :
@@ -440,24 +278,18 @@ Section compress.
   Proof.
     intros place. unfold run, place. cbn [given parameters compress_neon_program fits Nat.eqb width_of].
     cbn [Nat.eqb bind body compress_neon_program run_steps outcome_of]. set (s0 := set "valid" _ _).
-    assert (L0 : left_live_4 (length data) s0).
-    { exists [], data, [], flags, (register_of 4 stale), 0%nat. split; [reflexivity|]. split; [reflexivity|].
-      split; [reflexivity|]. split; [reflexivity|]. split; [reflexivity|].
-      change (live [] []) with (@nil Z). change (words []) with (@nil (option Z)). rewrite app_nil_r.
-      split; [change (memory s0) with (before ++ words (stale ++ data) ++ behind); now rewrite words_app, there_app, <- app_assoc|].
-      split; [rewrite words_length; cbn [length]; lia|].
-      split; [change (env s0 "to") with (Some (Address 4 (Z.of_nat (length before + 4 * 0)))); do 2 f_equal; lia|].
-      split; [change (env s0 "from") with (Some (Address 4 (Z.of_nat (length before + 4 * length stale)))); do 2 f_equal; cbn [length]; lia|].
-      split; [reflexivity|]. change (env s0 "valid") with (Some (Address 1 (Z.of_nat p))). do 2 f_equal. cbn [length]. lia. }
-    rewrite (left_live_4_distance _ _ L0). cbn [bind]. destruct (Z.ltb_spec (Z.of_nat (length data)) 0); [lia|].
-    destruct (rounds_end "from" 4 ["valid"] _ left_live_4 ltac:(lia) step_of_live_4 (length data) s0 L0)
+    assert (L0 : left_live (length data) s0).
+    { apply left_at_first; try reflexivity. unfold at_flag. cbn. do 3 f_equal. lia. }
+    rewrite (left_distance _ _ _ _ _ _ _ _ _ L0). cbn [bind]. destruct (Z.ltb_spec (Z.of_nat (length data)) 0); [lia|].
+    destruct (rounds_end "from" 4 ["valid"] _ left_live ltac:(lia) step_of_live_4 (length data) s0 L0)
       as (s4 & d4 & E4 & L4 & D4 & _).
-    rewrite E4. cbn [bind].
-    destruct L4 as (done & todo & fdone & ftodo & junk & k & D & FE & FL & L & K4 & M & J & T & _).
+    rewrite E4. cbn [bind]. destruct L4 as (done & todo & k & D & L & K4 & (junk & M & J & T) & _).
+    destruct (flags_split data flags F done 0 todo D ltac:(lia)) as (fdone & fl & ftodo & FE & FL & Fn & Ld & _).
+    destruct fl; [|discriminate]. rewrite Ld in *.
     assert (K : (length data / 4 = k)%nat).
     { rewrite D, app_length, K4, L, (Nat.add_comm (k * 4)), Nat.div_add, Nat.div_small by lia. reflexivity. }
     exists junk, done, todo, fdone, ftodo. split; [exact D|]. split; [exact FE|]. split; [exact FL|].
-    rewrite K. split; [exact K4|]. split; [|lia].
+    rewrite K. split; [exact K4|]. split; [|exact J].
     rewrite T. cbn [bind]. rewrite M, <- !app_assoc. rewrite app_length, there_length, words_length. reflexivity.
   Qed.
 End compress.

@@ -2,7 +2,7 @@
 (** * The purge by groups of XIDs, as C has it without vectors
 
     purge_scalar.c.  Groups are looked at before they are moved, so some XIDs are loaded twice. *)
-From Coq Require Import ZArith List.
+From Coq Require Import ZArith.
 From stdpp Require Import base option.
 From Pgquern.snapbuild Require Import Memory Algorithms Blocks.
 Local Open Scope Z_scope.

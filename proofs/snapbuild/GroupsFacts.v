@@ -1,8 +1,8 @@
 (* SPDX-License-Identifier: PostgreSQL *)
 (** * The purge by groups and blocks, load by load, is the filter *)
-From Coq Require Import ZArith Lia List.
+From Coq Require Import ZArith Lia.
 From stdpp Require Import base option list.
-From Pgquern.snapbuild Require Import Memory MemoryFacts Spec Algorithms Purge Blocks Groups BlocksFacts.
+From Pgquern.snapbuild Require Import Memory MemoryFacts Spec Purge Blocks Groups BlocksFacts.
 Local Open Scope Z_scope.
 
 Section groups.

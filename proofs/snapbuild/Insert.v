@@ -1,6 +1,6 @@
 (* SPDX-License-Identifier: PostgreSQL *)
 (** * An insert is the sorted union *)
-From Coq Require Import ZArith Lia List Sorted.
+From Coq Require Import ZArith Lia List.
 From stdpp Require Import base option list.
 From Pgquern.snapbuild Require Import Memory MemoryFacts Spec Algorithms SortBatch Merge.
 Local Open Scope Z_scope.

@@ -2,7 +2,7 @@
 (** * The SIMD purges, with the blocks of long arrays, are the filter *)
 From Coq Require Import ZArith Lia List.
 From stdpp Require Import base option list.
-From Pgquern.snapbuild Require Import Memory MemoryFacts Spec Algorithms Purge Blocks BlocksFacts KeepRegisters Registers.
+From Pgquern.snapbuild Require Import Memory MemoryFacts Spec Purge Blocks BlocksFacts KeepRegisters Registers.
 Local Open Scope Z_scope.
 
 Section registers.

@@ -2,7 +2,6 @@
 (** * The merge of a batch into the array, from the back and in place, is the sorted union *)
 From Coq Require Import ZArith Lia List Sorted.
 From stdpp Require Import base option list zmap.
-From Pgquern.common Require Import Xid.
 From Pgquern.snapbuild Require Import Memory MemoryFacts Spec SortedFacts Algorithms Search.
 Local Open Scope Z_scope.
 

@@ -1,6 +1,6 @@
 (* SPDX-License-Identifier: PostgreSQL *)
 (** * The purge of FullTransactionIds, and when it is that of XIDs *)
-From Coq Require Import ZArith Lia List Sorted.
+From Coq Require Import ZArith Lia List.
 From stdpp Require Import base option list.
 From Pgquern.common Require Import Xid.
 From Pgquern.snapbuild Require Import Memory MemoryFacts Spec SortedFacts Algorithms Search.

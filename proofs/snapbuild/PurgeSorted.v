@@ -1,9 +1,9 @@
 (* SPDX-License-Identifier: PostgreSQL *)
 (** * The purge of a raw-sorted array by two searches *)
-From Coq Require Import ZArith Lia List Sorted.
+From Coq Require Import ZArith Lia List.
 From stdpp Require Import base option list.
 From Pgquern.common Require Import Xid.
-From Pgquern.snapbuild Require Import Memory MemoryFacts Spec SortedFacts Algorithms Purge Search Arc.
+From Pgquern.snapbuild Require Import Memory MemoryFacts Spec Algorithms Search Arc.
 Local Open Scope Z_scope.
 
 (* A look at the first or the last element spares a search whose answer it tells. *)

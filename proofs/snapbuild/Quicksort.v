@@ -4,7 +4,7 @@
     Quicksort after Bentley and McIlroy, as upstream's src/port/qsort.c.  Each function is the one of this name in C.  A
     pointer is an address; loads come in the order in which C has them.  PostgreSQL 13's compaction sorts its tuples by
     the same C: an element is then a number that holds a tuple, and the key is what the comparator takes from it. *)
-From Coq Require Import ZArith List.
+From Coq Require Import ZArith.
 From stdpp Require Import base option.
 From Pgquern.snapbuild Require Import Memory Upstream.
 Local Open Scope Z_scope.

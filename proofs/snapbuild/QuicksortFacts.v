@@ -1,8 +1,8 @@
 (* SPDX-License-Identifier: PostgreSQL *)
 (** * What the quicksort keeps: it rearranges its own elements, and touches nothing else *)
-From Coq Require Import ZArith Lia List Permutation.
+From Coq Require Import ZArith Lia List.
 From stdpp Require Import base option list zmap.
-From Pgquern.snapbuild Require Import Memory MemoryFacts Upstream Quicksort.
+From Pgquern.snapbuild Require Import Memory MemoryFacts Quicksort.
 Local Open Scope Z_scope.
 
 (** Each element of [lo, hi) is there, and has the property. *)

@@ -1,8 +1,8 @@
 (* SPDX-License-Identifier: PostgreSQL *)
 (** * A round of the quicksort: less on the left, the pivot in the middle, greater on the right *)
-From Coq Require Import ZArith Lia List.
+From Coq Require Import ZArith Lia.
 From stdpp Require Import base option zmap.
-From Pgquern.snapbuild Require Import Memory MemoryFacts Upstream Quicksort QuicksortFacts.
+From Pgquern.snapbuild Require Import Memory Quicksort QuicksortFacts.
 Local Open Scope Z_scope.
 
 Section sort.

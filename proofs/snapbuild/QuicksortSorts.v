@@ -1,8 +1,8 @@
 (* SPDX-License-Identifier: PostgreSQL *)
 (** * The quicksort sorts, and its calls lie no deeper in each other than the logarithm of the array's length *)
-From Coq Require Import ZArith Lia List Sorted Permutation.
+From Coq Require Import ZArith Lia Sorted Permutation.
 From stdpp Require Import base option list zmap.
-From Pgquern.snapbuild Require Import Memory MemoryFacts Upstream UpstreamFacts Quicksort QuicksortFacts QuicksortParts.
+From Pgquern.snapbuild Require Import Memory MemoryFacts UpstreamFacts Quicksort QuicksortFacts QuicksortParts.
 Local Open Scope Z_scope.
 
 Section sort.

@@ -9,7 +9,6 @@
     that is the same store, since packing changes nothing where all lanes stay.) *)
 From Coq Require Import ZArith Lia List.
 From stdpp Require Import base option list.
-From Pgquern.common Require Import Xid.
 From Pgquern.snapbuild Require Import Memory MemoryFacts Spec Purge KeepRegisters.
 Local Open Scope Z_scope.
 

@@ -2,9 +2,9 @@
 (** * Side by side, and in the order of C, the same is found and the same is inserted
 
     Where the functions of Algorithms.v have a result, those of SideBySide.v have it, too. *)
-From Coq Require Import ZArith Lia List Sorted.
+From Coq Require Import ZArith Lia List.
 From stdpp Require Import base option list zmap.
-From Pgquern.snapbuild Require Import Memory MemoryFacts Spec Algorithms Upstream UpstreamFacts Insert SideBySide.
+From Pgquern.snapbuild Require Import Memory Spec Algorithms UpstreamFacts Insert SideBySide.
 Local Open Scope Z_scope.
 
 Lemma while_refines {S} test (body body' : S -> option S) : (forall s s', body s = Some s' -> body' s = Some s') ->

@@ -4,12 +4,9 @@
     The second loop and the place where it begins are written in C by hand: `slide_survivors` of purge.h, `slide_live` of
     known_assigned.h, and their callers in purge_neon.c, compress_neon.c and compress_avx2.c.  Here they load and store in the same memory as
     the printed loop, word by word. *)
-From Coq Require Import ZArith List.
-From Pgquern.common Require Import Xid.
+From Pgquern.common Require Import Integers Xid.
 From Pgquern.instructions Require Import Lanes Memory Program.
 From Pgquern.snapbuild Require Import Generated.
-Import ListNotations.
-Local Open Scope Z_scope.
 
 Local Notation "x <-- a ; b" := (bind a (fun x => b)) (at level 100, a at next level, right associativity).
 

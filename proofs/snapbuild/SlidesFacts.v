@@ -1,11 +1,9 @@
 (* SPDX-License-Identifier: PostgreSQL *)
 (** * The NEON kernels and AVX2's compression move all that stays *)
-From Coq Require Import ZArith Lia List Bool.
-From Pgquern.common Require Import Xid.
+From Pgquern.common Require Import Integers Xid.
 From Pgquern.instructions Require Import Lanes Memory Facts Program ProgramFacts.
-From Pgquern.snapbuild Require Import Spec Purge Vectors Generated GeneratedFacts GeneratedNeon Slides.
+From Pgquern.snapbuild Require Import Spec Purge Vectors Packing GeneratedFacts GeneratedNeon Slides.
 From Pgquern.snapbuild Require GeneratedAvx2.
-Import ListNotations.
 Local Open Scope list_scope.
 Local Open Scope Z_scope.
 

@@ -3,9 +3,9 @@
 
     This is the first insertion after the builder has become consistent: the array is sorted once, and each XID is left in
     it once. *)
-From Coq Require Import ZArith List.
+From Coq Require Import ZArith.
 From stdpp Require Import base option.
-From Pgquern.snapbuild Require Import Memory Algorithms Upstream Quicksort SideBySide.
+From Pgquern.snapbuild Require Import Memory Upstream Quicksort SideBySide.
 Local Open Scope Z_scope.
 
 (** if (xip[i] != xip[kept - 1]) xip[kept++] = xip[i]; *)

@@ -2,7 +2,8 @@
 (** * The insertion into an array that is not sorted makes it the sorted union *)
 From Coq Require Import ZArith Lia List Sorted Permutation.
 From stdpp Require Import base option list zmap.
-From Pgquern.snapbuild Require Import Memory MemoryFacts Spec SortedFacts Algorithms Upstream UpstreamFacts Quicksort QuicksortSorts SideBySide SideBySideFacts SortAll.
+From Pgquern.snapbuild Require Import Memory MemoryFacts Spec SortedFacts UpstreamFacts QuicksortSorts SideBySide
+  SideBySideFacts SortAll.
 Local Open Scope Z_scope.
 
 (** [k] and [last] are kept; what is dropped stays behind them. *)

@@ -2,7 +2,6 @@
 (** * The first step of an insert sorts the batch and drops duplicates *)
 From Coq Require Import ZArith Lia List Sorted.
 From stdpp Require Import base option list zmap.
-From Pgquern.common Require Import Xid.
 From Pgquern.snapbuild Require Import Memory MemoryFacts Spec SortedFacts Algorithms Search Merge.
 Local Open Scope Z_scope.
 

@@ -1,9 +1,7 @@
 (* SPDX-License-Identifier: PostgreSQL *)
 (** * What the snapshot builder's kernels are for, said with lists *)
-From Coq Require Import ZArith List Sorted.
-From Pgquern.common Require Import Xid.
-Import ListNotations.
-Local Open Scope Z_scope.
+From Coq Require Import Sorted.
+From Pgquern.common Require Import Integers Xid.
 
 (** SnapBuildPurgeOlderTxn keeps an XID unless it precedes xmin. *)
 Definition keeps (xmin x : Z) : bool := negb (precedes x xmin).

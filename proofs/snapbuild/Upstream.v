@@ -1,6 +1,6 @@
 (* SPDX-License-Identifier: PostgreSQL *)
 (** * The kernels that copy from one array to another: upstream's purge, upstream's insert, and a snapshot of a sorted array *)
-From Coq Require Import ZArith List.
+From Coq Require Import ZArith.
 From stdpp Require Import base option.
 From Pgquern.common Require Import Xid.
 From Pgquern.snapbuild Require Import Memory.

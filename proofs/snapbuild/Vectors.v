@@ -4,12 +4,11 @@
     Registers.v takes a step of the SIMD purges as one: a register is packed.  Here the step is what the C code says: a
     composition of intrinsics, each with the meaning that the table of instructions/ gives it, and that is run against
     the CPU.  What lies between them in C, the negation of AVX2's mask and a look into an array, is said in Coq. *)
-From Coq Require Import String ZArith Lia List Bool.
-From Pgquern.common Require Import Xid.
-From Pgquern.instructions Require Import Lanes Logic Arithmetic Masked Compare Permute Scalar Facts Table ProgramFacts
+From Coq Require Import String.
+From Pgquern.common Require Import Integers ListFacts Xid.
+From Pgquern.instructions Require Import Lanes Arithmetic Masked Compare Permute Scalar Facts Table ProgramFacts
   LaneFacts.
 From Pgquern.snapbuild Require Import Memory Spec Purge KeepRegisters.
-Import ListNotations.
 Local Open Scope string_scope.
 Local Open Scope list_scope.
 Local Open Scope Z_scope.
@@ -50,9 +49,6 @@ Proof. intros V. apply Z.mod_small. exact V. Qed.
 Lemma valid_lanes l : Forall valid l -> lanes 4 (register_of 4 l) = l.
 Proof. apply lanes_of_words. Qed.
 
-Lemma all_valid n x : valid x -> Forall valid (repeat x n).
-Proof. intros V. apply List.Forall_forall. intros y Y. apply repeat_spec in Y. now subst. Qed.
-
 Lemma normal_is_valid l : Forall normal l -> Forall valid l.
 Proof. apply Forall_impl. unfold normal, valid, FIRST_NORMAL. lia. Qed.
 
@@ -61,7 +57,7 @@ Lemma differences n xmin l : length l = n -> Forall valid l -> valid xmin ->
   lanes 4 (sub 4 (register_of 4 l) (spread n (bytes_of 4 xmin))) = map (fun x => (x - xmin) mod RING) l.
 Proof.
   intros L V X. unfold sub. rewrite lanes_of_lanewise, spread_words, !valid_lanes
-    by (lia || auto using all_valid).
+    by (lia || auto using forall_repeat).
   rewrite map2_repeat, map_map by exact L. reflexivity.
 Qed.
 
@@ -71,7 +67,7 @@ Lemma below_half n xmin l : length l = (n * 8)%nat -> Forall valid l -> valid xm
   map (fun x => (x - xmin) mod RING <? HALF) l.
 Proof.
   intros L V X. unfold mask_compare, compared. rewrite differences, spread_words, valid_lanes by
-    (auto; apply all_valid; unfold valid, HALF, RING; lia).
+    (auto; apply forall_repeat; unfold valid, HALF, RING; lia).
   rewrite map2_repeat, map_map by now rewrite map_length. apply (bits_of_register n). now rewrite map_length.
 Qed.
 
@@ -131,13 +127,6 @@ Proof.
   - rewrite M. apply count_is_kept.
 Qed.
 
-Lemma selected_app {A} : forall k k' (l l' : list A), length k = length l ->
-  selected (k ++ k') (l ++ l') = selected k l ++ selected k' l'.
-Proof.
-  induction k as [|t k IH]; intros k' [|x l] l' L; try discriminate; [reflexivity|]. cbn [app selected].
-  injection L as L. rewrite (IH _ _ _ L). apply app_assoc.
-Qed.
-
 Lemma selected_none {A} : forall n (l : list A), selected (repeat false n) l = [].
 Proof. induction n as [|n IH]; intros [|x l]; simpl; auto. Qed.
 
@@ -154,7 +143,7 @@ Proof.
   intros X N L. set (n := length l). pose proof (normal_is_valid l N) as V.
   assert (VX : valid xmin) by (unfold normal, valid, FIRST_NORMAL in *; lia).
   assert (V' : Forall valid (l ++ repeat 0 (16 - n))).
-  { apply Forall_app. split; [exact V|]. apply all_valid. unfold valid, RING. lia. }
+  { apply Forall_app. split; [exact V|]. apply forall_repeat. unfold valid, RING. lia. }
   assert (L' : length (l ++ repeat 0 (16 - n)) = 16%nat) by (rewrite app_length, repeat_length; unfold n; lia).
   change (avx512_last_mask xmin (lowest n) (register_of 4 (l ++ repeat 0 (16 - n)))) with (register_of_bits
     (map2 andb (bits (lowest n)) (bits (avx512_mask xmin (register_of 4 (l ++ repeat 0 (16 - n))))))).
@@ -177,7 +166,7 @@ Proof.
   intros xmin l X N L n rest x. pose proof (normal_is_valid l N) as V.
   assert (VX : valid xmin) by (unfold normal, valid, FIRST_NORMAL in *; lia).
   assert (V' : Forall valid (l ++ repeat 0 (16 - n))).
-  { apply Forall_app. split; [exact V|]. apply all_valid. unfold valid, RING. lia. }
+  { apply Forall_app. split; [exact V|]. apply forall_repeat. unfold valid, RING. lia. }
   assert (L' : length (l ++ repeat 0 (16 - n)) = 16%nat) by (rewrite app_length, repeat_length; unfold n; lia).
   assert (M : bits (avx512_last_mask xmin rest x) = map (keeps xmin) l ++ repeat false (16 - n))
     by now apply avx512_last_mask_bits.
@@ -210,9 +199,6 @@ Proof.
     lia.
 Qed.
 
-Lemma eight {A} (l : list A) : length l = 8%nat -> exists a b c d e f g h, l = [a; b; c; d; e; f; g; h].
-Proof. intros L. do 8 (destruct l as [|? l]; [discriminate|]). destruct l; [repeat eexists|discriminate]. Qed.
-
 Lemma low_byte_of_int m : length m = 8%nat -> firstn 8 (bits (widened 4 (register_of_bits m))) = m.
 Proof.
   intros L. destruct (eight m L) as (a & b & c & d & e & f & g & h & ->).
@@ -226,24 +212,12 @@ Proof.
   assert (VX : valid xmin) by (unfold normal, valid, FIRST_NORMAL in *; lia).
   change (avx2_kept xmin (register_of 4 l)) with
     (map negb (firstn 8 (bits (widened 4 (signs 4 (sub 4 (register_of 4 l) (spread 8 (bytes_of 4 xmin)))))))).
-  unfold sub, lanewise. rewrite spread_words, !valid_lanes by (auto using all_valid).
+  unfold sub, lanewise. rewrite spread_words, !valid_lanes by (auto using forall_repeat).
     rewrite map2_repeat by exact L.
   unfold signs, register_of at 1. rewrite pieces_concat by
     (lia || (apply Forall_map, List.Forall_forall; intros x _; apply bytes_of_length)).
   rewrite low_byte_of_int by (rewrite !map_length; exact L). rewrite <- kept_by_differences by auto.
   rewrite !map_map. apply map_ext. intros x. rewrite sign_of_bytes. apply negb_involutive.
-Qed.
-
-(* What VPERMD picks by an entry of pgq_left_pack. *)
-Definition picked (kept : list bool) (l : list bytes) : list bytes :=
-  map (fun i => item (i mod Z.of_nat (length l)) l) (lanes 4 (widen 1 4 8 (widened 16 (left_pack kept)))).
-
-Lemma picked_begins kept l : length kept = 8%nat -> length l = 8%nat ->
-  firstn (length (selected kept l)) (picked kept l) = selected kept l /\ length (picked kept l) = 8%nat.
-Proof.
-  intros K L. destruct (eight kept K) as (a & b & c & d & e & f & g & h & ->).
-  destruct (eight l L) as (l0 & l1 & l2 & l3 & l4 & l5 & l6 & l7 & ->).
-  destruct a, b, c, d, e, f, g, h; split; reflexivity.
 Qed.
 
 Lemma picked_lengths kept l : (0 < length l)%nat -> Forall (fun p => length p = 4%nat) l ->

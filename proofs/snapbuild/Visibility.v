@@ -6,7 +6,7 @@
 From Coq Require Import ZArith Lia List Bool Sorted.
 From stdpp Require Import base option list.
 From Pgquern.common Require Import Xid.
-From Pgquern.snapbuild Require Import Memory MemoryFacts Spec SortedFacts Algorithms Purge Search.
+From Pgquern.snapbuild Require Import Memory MemoryFacts Spec SortedFacts Algorithms Search.
 Local Open Scope Z_scope.
 
 Definition sees (did_commit : Z -> bool) (xmin xmax : Z) (xip : list Z) (xid : Z) : bool :=

@@ -5,10 +5,10 @@
 From Coq Require Import ZArith Lia List Bool Sorted.
 From stdpp Require Import base option list.
 From Pgquern.common Require Import Premises Parts Xid.
-From Pgquern.snapbuild Require Import Memory MemoryFacts Spec Algorithms Examples.
+From Pgquern.snapbuild Require Import Memory MemoryFacts Spec Examples.
 From Pgquern.snapbuild Require Purge UpstreamFacts GroupsFacts Registers KeepRegisters KeepRegistersFacts Vectors Search Arc SortedFacts PurgeSorted PurgeFull Merge SortBatch Insert KnownAssigned.
 From Pgquern.snapbuild Require QuicksortSorts SideBySideFacts SortAllFacts Catchange Visibility Entry.
-From Pgquern.instructions Require Facts Program ProgramFacts.
+From Pgquern.instructions Require Program ProgramFacts.
 From Pgquern.snapbuild Require Generated GeneratedFacts GeneratedAvx2 GeneratedNeon SlidesFacts.
 Local Open Scope Z_scope.
 

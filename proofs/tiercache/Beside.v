@@ -3,9 +3,8 @@
 
     WriteBack of Tiers.v is one step.  Here it is several, and what other threads do stands between any two of them: they write
     pages, load them, and move them out of memory; or a crash comes.  Old contents are taken off the SSD in one step. *)
-From Coq Require Import List Bool Arith.
+From Pgquern.common Require Import Naturals.
 From Pgquern.tiercache Require Import Tiers FlatFile.
-Import ListNotations.
 
 (** How far it is: the pages are gathered; no old contents stand on the SSD; or some may, and it has failed; the store was synced. *)
 Inductive stage := Taking | Storing | Failing | Synced (works : bool).

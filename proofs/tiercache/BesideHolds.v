@@ -1,8 +1,7 @@
 (* SPDX-License-Identifier: PostgreSQL *)
 (** * The tiers fit the flat file between any two steps of a write-back, whatever stands there *)
-From Coq Require Import List Bool Arith Lia.
-From Pgquern.tiercache Require Import Tiers FlatFile Fits Moves WriteBack Restart Refines Beside.
-Import ListNotations.
+From Pgquern.common Require Import Naturals.
+From Pgquern.tiercache Require Import Tiers FlatFile Fits Moves WriteBack Refines Beside.
 
 (** ** Contents are numbered: what comes next is larger than what was *)
 Definition numbered (s : state) (f : flat) : Prop :=

@@ -1,8 +1,7 @@
 (* SPDX-License-Identifier: PostgreSQL *)
 (** * Runs of three pages and two slots to compute with: those of Witness.v *)
-From Coq Require Import List Bool Arith.
+From Pgquern.common Require Import Naturals.
 From Pgquern.tiercache Require Import Tiers FlatFile.
-Import ListNotations.
 Local Open Scope list_scope.
 Local Open Scope nat_scope.
 

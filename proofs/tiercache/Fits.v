@@ -1,8 +1,7 @@
 (* SPDX-License-Identifier: PostgreSQL *)
 (** * What holds between the tiers and the flat file, and what a read then gives *)
-From Coq Require Import List Bool Arith Lia.
+From Pgquern.common Require Import Naturals.
 From Pgquern.tiercache Require Import Tiers FlatFile.
-Import ListNotations.
 
 (** What a restart may take over of a slot, whatever a power loss leaves. *)
 Definition may_be_trusted (d : ssd) (c : control_file) (i : nat) (e : slot) : Prop :=

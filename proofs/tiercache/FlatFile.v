@@ -1,8 +1,7 @@
 (* SPDX-License-Identifier: PostgreSQL *)
 (** * What a user may rely on: a flat file, of which each page may fall back to what was synced, or to a later write *)
-From Coq Require Import List Bool Arith.
+From Pgquern.common Require Import Naturals.
 From Pgquern.tiercache Require Import Tiers.
-Import ListNotations.
 
 Record flat := Flat {
   newest : nat -> nat;           (* what a read must give, by page *)

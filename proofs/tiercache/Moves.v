@@ -1,8 +1,7 @@
 (* SPDX-License-Identifier: PostgreSQL *)
 (** * Writes, loads and evictions keep the tiers fitting *)
-From Coq Require Import List Bool Arith Lia.
+From Pgquern.common Require Import Naturals.
 From Pgquern.tiercache Require Import Tiers FlatFile Fits.
-Import ListNotations.
 
 Lemma update_same {A} (g : nat -> A) i a : update g i a i = a.
 Proof. unfold update. now rewrite Nat.eqb_refl. Qed.

@@ -1,8 +1,7 @@
 (* SPDX-License-Identifier: PostgreSQL *)
 (** * The tiers refine a flat file with a durable prefix *)
-From Coq Require Import List Bool Arith Lia.
+From Pgquern.common Require Import Naturals.
 From Pgquern.tiercache Require Import Tiers FlatFile Fits Moves WriteBack Restart.
-Import ListNotations.
 
 Lemma step_fits s f x : fits s f -> assumed s x = true -> fits (run_step s x) (flat_step s f x).
 Proof.

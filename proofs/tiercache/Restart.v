@@ -1,9 +1,8 @@
 (* SPDX-License-Identifier: PostgreSQL *)
 (** * A mount finds tiers that fit: after kills and power losses, with the SSD, without it, or with another one, and
     whatever of its own writes fails *)
-From Coq Require Import List Bool Arith Lia.
-From Pgquern.tiercache Require Import Tiers FlatFile Fits Moves WriteBack.
-Import ListNotations.
+From Pgquern.common Require Import Naturals.
+From Pgquern.tiercache Require Import Tiers FlatFile Fits WriteBack.
 
 Lemma nth_in {A} k (l : list A) d : In d l -> In (nth k l d) l.
 Proof. intros H. destruct (nth_in_or_default k l d) as [E|E]; [exact E|now rewrite E]. Qed.

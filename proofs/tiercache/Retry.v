@@ -1,8 +1,7 @@
 (* SPDX-License-Identifier: PostgreSQL *)
 (** * Mounts that stop at any operation, and are tried again: csrc/tiercache/mount.c, store.c and ssd.c in their order *)
-From Coq Require Import List Bool Arith.
+From Pgquern.common Require Import Naturals.
 From Pgquern.tiercache Require Import Tiers FlatFile.
-Import ListNotations.
 
 (** Where a mount stops, because it is refused or because a crash ends it.  A superblock or a slot that cannot be read, and an SSD that
     cannot be written, stop no mount: Tiers.v has them as choices of the mount. *)

@@ -1,8 +1,7 @@
 (* SPDX-License-Identifier: PostgreSQL *)
 (** * Wherever a mount stops, the devices fit the flat file, so that the next mount finds what was promised *)
-From Coq Require Import List Bool Arith Lia.
+From Pgquern.common Require Import Naturals.
 From Pgquern.tiercache Require Import Tiers FlatFile Fits Moves WriteBack Restart Refines Retry.
-Import ListNotations.
 
 Lemma stop_fits s f m x : fits s f -> up s = false -> assumed_retry s (Stops m x) = true -> fits (mount_until s m x) f.
 Proof.

@@ -4,9 +4,8 @@
     A slot is a sector with a header and those of a page (csrc/tiercache/ssd.c).  One write writes them all; of a write that
     failed, and of all writes that are not synced, a crash may leave any sector.  The checksum in the header covers all of them.
     Of the page's sectors one is followed, any: Tiers.v has its contents.  The others are arbitrary. *)
-From Coq Require Import List Bool Arith.
+From Pgquern.common Require Import Naturals.
 From Pgquern.tiercache Require Import Tiers FlatFile.
-Import ListNotations.
 
 (** The generation has the store's id in it. *)
 Record header := Header { head_generation : mark; head_page : nat; head_dirty : bool; head_sum : nat }.

@@ -1,8 +1,7 @@
 (* SPDX-License-Identifier: PostgreSQL *)
 (** * Slots of several sectors are read as Tiers.v has them, or not at all *)
-From Coq Require Import List Bool Arith Lia.
-From Pgquern.tiercache Require Import Tiers FlatFile Fits Moves WriteBack Restart Refines Sectors.
-Import ListNotations.
+From Pgquern.common Require Import Naturals.
+From Pgquern.tiercache Require Import Tiers FlatFile Fits Moves Refines Sectors.
 
 Lemma same_slot_iff a b : same_slot a b = true <-> a = b.
 Proof.

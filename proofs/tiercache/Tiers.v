@@ -5,8 +5,7 @@
     sector of a page, since all that is done is done to each alike; slots of several sectors are in Sectors.v.  Where the code chooses (a victim, a slot), and where
     a device does (a failure, what a crash keeps), the step has an argument, so that what is proved holds for each choice.
     A step whose guard is false changes nothing: the code does not take it. *)
-From Coq Require Import List Bool Arith.
-Import ListNotations.
+From Pgquern.common Require Import Naturals.
 
 (** A page in memory: its contents, and whether the tiers below are older. *)
 Record frame := Frame { frame_contents : nat; frame_dirty : bool }.

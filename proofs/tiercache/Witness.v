@@ -1,9 +1,7 @@
 (* SPDX-License-Identifier: PostgreSQL *)
 (** * Witnesses: runs that reach what the theorems speak of, and that meet what they assume *)
-From Coq Require Import List Bool Arith String.
-From Pgquern.common Require Import Premises Parts.
+From Pgquern.common Require Import Naturals Premises Parts.
 From Pgquern.tiercache Require Import Tiers FlatFile Refines Examples Sectors SectorsHold Beside BesideHolds Retry RetryHolds.
-Import ListNotations.
 Local Open Scope list_scope.
 Local Open Scope nat_scope.
 

@@ -1,8 +1,7 @@
 (* SPDX-License-Identifier: PostgreSQL *)
 (** * Write-backs and fsyncs, failed ones too, keep the tiers fitting *)
-From Coq Require Import List Bool Arith Lia.
+From Pgquern.common Require Import Naturals.
 From Pgquern.tiercache Require Import Tiers FlatFile Fits Moves.
-Import ListNotations.
 
 Lemma with_failed_fits s f b : fits s f -> up s = true -> fits (with_failed s b) f.
 Proof. intros F Up. constructor; try (now apply F). cbn. congruence. Qed.

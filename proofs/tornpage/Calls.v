@@ -1,8 +1,7 @@
 (* SPDX-License-Identifier: PostgreSQL *)
 (** * The calls of an open store *)
-From Coq Require Import Arith List Bool Lia.
-From Pgquern.tornpage Require Import RecoveryFacts Faults Replays Holds Programs.
-Import ListNotations.
+From Pgquern.common Require Import Naturals.
+From Pgquern.tornpage Require Import Faults Replays Holds Programs.
 
 Section Calls.
   Context {sector delta : Type}.

@@ -3,9 +3,7 @@
 
     A page is a list of rows of 32-bit words; [bases] has a start value for each column.  Source: pg_checksum_block and
     pg_checksum_page, src/include/storage/checksum_impl.h. *)
-From Coq Require Import ZArith List.
-Import ListNotations.
-Local Open Scope Z_scope.
+From Pgquern.common Require Import Integers.
 
 Definition WORD : Z := 2 ^ 32.
 Definition PRIME : Z := 16777619.

@@ -1,9 +1,8 @@
 (* SPDX-License-Identifier: PostgreSQL *)
 (** * The kernels' forms of the checksum give PostgreSQL's *)
-From Coq Require Import ZArith List Lia Permutation.
+From Coq Require Import Permutation.
+From Pgquern.common Require Import Integers.
 From Pgquern.tornpage Require Import Checksum Examples.
-Import ListNotations.
-Local Open Scope Z_scope.
 
 Definition is_word (x : Z) : Prop := 0 <= x < WORD.
 

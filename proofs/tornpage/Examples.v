@@ -1,9 +1,8 @@
 (* SPDX-License-Identifier: PostgreSQL *)
 (** * Pages and logs to compute with: those of Witness.v, and upstream's own test of the checksum *)
-From Coq Require Import ZArith Arith List Bool String.
+From Coq Require Import Bool ZArith Arith List.
 From Pgquern.tornpage Require Import Checksum Recovery.
-From Pgquern.tornpage Require Faults Loads Vectors.
-From Pgquern.instructions Require Lanes.
+From Pgquern.tornpage Require Faults.
 Import ListNotations.
 Open Scope list_scope.
 

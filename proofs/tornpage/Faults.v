@@ -7,8 +7,7 @@
     A block of a file is what a read gives, and all that the medium may hold of it without another write.  A failed sync makes
     the kernel forget: what was written is read, and may be on the medium or not.  So only what this process has written
     itself, and synced, is durable.  Which part of a block the medium has is left to the moment of a power loss. *)
-From Coq Require Import Arith List Bool.
-Import ListNotations.
+From Pgquern.common Require Import Naturals.
 
 Inductive protection := Images | DoubleWrite | Atomic.
 

@@ -3,9 +3,8 @@
 
     [Holds] says what any recovery yields, from any of the contents that the files may have.  A fault leaves some of these.  So
     it is enough that each operation keeps it; [safe] says so of a program. *)
-From Coq Require Import Arith List Bool Lia.
+From Pgquern.common Require Import Naturals.
 From Pgquern.tornpage Require Import RecoveryFacts Faults Replays.
-Import ListNotations.
 
 Definition only {A} (m : list A) (x : A) : Prop := forall y, In y m -> y = x.
 

@@ -1,8 +1,7 @@
 (* SPDX-License-Identifier: PostgreSQL *)
 (** * Each call is safe at each of its operations *)
-From Coq Require Import Arith List Bool Lia.
-From Pgquern.tornpage Require Import RecoveryFacts Faults Replays Holds.
-Import ListNotations.
+From Pgquern.common Require Import Naturals.
+From Pgquern.tornpage Require Import Faults Replays Holds.
 
 Section Programs.
   Context {sector delta : Type}.

@@ -4,8 +4,7 @@
     A page is a list of sectors.  A crash keeps, of each sector by itself, its durable content or that of a write since.
     The log is a list of records, the first one after the redo point being number 1.  Record [j] is an image, or a change that
     is right only on the page as record [j - 1] left it; a page knows, in its first sector, the last record it contains. *)
-From Coq Require Import Arith List Bool.
-Import ListNotations.
+From Pgquern.common Require Import Naturals.
 
 Section Recovery.
   Variable sector : Type.

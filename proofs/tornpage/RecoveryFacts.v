@@ -1,8 +1,7 @@
 (* SPDX-License-Identifier: PostgreSQL *)
 (** * Each protection gives back a state that the page had, with all that is durable *)
-From Coq Require Import Arith List Bool Lia.
+From Pgquern.common Require Import Naturals.
 From Pgquern.tornpage Require Import Recovery.
-Import ListNotations.
 
 (** Records that are whole are found, up to the first that is not. *)
 Theorem durable_records_are_found whole flushed : forall first room,

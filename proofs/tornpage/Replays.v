@@ -1,8 +1,7 @@
 (* SPDX-License-Identifier: PostgreSQL *)
 (** * What recovery reads of the log, and what replay makes of a page *)
-From Coq Require Import Arith List Bool Lia.
-From Pgquern.tornpage Require Import RecoveryFacts Faults.
-Import ListNotations.
+From Pgquern.common Require Import Naturals.
+From Pgquern.tornpage Require Import Faults.
 
 Section Replays.
   Context {sector delta : Type}.

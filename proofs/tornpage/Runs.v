@@ -4,9 +4,8 @@
     A test runs a real store on a device with faults, and tells each step: a call, an operation that works or fails, the end of
     the process, and what can be read after a fault.  [advance] makes the same step in the proof's world.  It refuses what no
     power loss, and no kernel that drops blocks, may leave there. *)
-From Coq Require Import Arith List Bool.
+From Pgquern.common Require Import Naturals.
 From Pgquern.tornpage Require Import Faults.
-Import ListNotations.
 
 (** What recovery would read: the control file, the records from its redo point on, the page in its place and the copy. *)
 Record observed (sector delta : Type) := Observed {

@@ -1,8 +1,7 @@
 (* SPDX-License-Identifier: PostgreSQL *)
 (** * An observed run that is accepted is a run; and what a recovery that ends has made of it *)
-From Coq Require Import Arith List Bool Lia.
-From Pgquern.tornpage Require Import RecoveryFacts Faults Replays Holds Programs Calls Survives Runs.
-Import ListNotations.
+From Pgquern.common Require Import Naturals.
+From Pgquern.tornpage Require Import Faults Replays Holds Survives Runs.
 
 Section Runs.
   Context {sector delta : Type}.

@@ -1,8 +1,7 @@
 (* SPDX-License-Identifier: PostgreSQL *)
 (** * After any kills, failed operations and power losses: all that was promised, and a state that was *)
-From Coq Require Import Arith List Bool Lia.
-From Pgquern.tornpage Require Import RecoveryFacts Faults Replays Holds Programs Calls.
-Import ListNotations.
+From Pgquern.common Require Import Naturals.
+From Pgquern.tornpage Require Import Faults Replays Holds Programs Calls.
 
 Section Changes.
   Context {sector delta : Type}.

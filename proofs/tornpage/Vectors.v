@@ -4,10 +4,10 @@
     Checksum.v takes a kernel as chains of words.  Here a kernel is what the C code says: registers that are loaded from
     the bytes of a page, and compositions of intrinsics, each with the meaning that the table of instructions/ gives it and
     that is run against the CPU.  [&] and [^] on two registers, which are C of the compiler, are of their bits. *)
-From Coq Require Import String ZArith List.
+From Coq Require Import String.
+From Pgquern.common Require Import Integers.
 From Pgquern.instructions Require Import Lanes Logic Table.
 From Pgquern.tornpage Require Import Checksum.
-Import ListNotations.
 Local Open Scope string_scope.
 Local Open Scope list_scope.
 Local Open Scope Z_scope.

@@ -1,10 +1,9 @@
 (* SPDX-License-Identifier: PostgreSQL *)
 (** * The SIMD checksums are PostgreSQL's *)
-From Coq Require Import ZArith Lia List Permutation.
+From Coq Require Import Permutation.
+From Pgquern.common Require Import Integers ListFacts.
 From Pgquern.instructions Require Import Lanes Logic Arithmetic Shift Permute Facts ProgramFacts LaneFacts.
 From Pgquern.tornpage Require Import Checksum ChecksumFacts Vectors.
-Import ListNotations.
-Local Open Scope Z_scope.
 
 Notation reg := (register_of 4).
 
@@ -92,15 +91,12 @@ Proof.
   induction 1 as [|x l X V IH]; [split; easy|]. change (fold_xor (x :: l)) with (Z.lxor x (fold_xor l)). now apply lxor_word.
 Qed.
 
-Lemma split_words (l : list Z) n : (n <= length l)%nat -> exists a b, l = a ++ b /\ length a = n.
-Proof. intros L. exists (firstn n l), (skipn n l). rewrite firstn_skipn, firstn_length. split; [auto|lia]. Qed.
-
 Lemma xor_words xs ys : length xs = length ys -> xor (reg xs) (reg ys) = reg (map2 Z.lxor xs ys).
 Proof. intros L. rewrite xor_of_lanes by exact L. now rewrite same_map2. Qed.
 
 Lemma fold_eight_is g : length g = 8%nat -> Forall is_word g -> number (fold_eight (reg g)) = fold_xor g.
 Proof.
-  intros L V. destruct (split_words g 4) as (lo & hi & -> & Ll); [lia|]. rewrite app_length in L.
+  intros L V. destruct (split_at g 4) as (lo & hi & -> & Ll); [lia|]. rewrite app_length in L.
   assert (Lh : length hi = 4%nat) by lia.
   pose proof (lower_half 4 lo hi) as Lo. pose proof (upper_half 4 lo hi) as Up. rewrite Ll in Lo, Up.
   specialize (Up ltac:(lia) Lh). change (4 * 4)%nat with 16%nat in Lo, Up.
@@ -147,7 +143,7 @@ Proof.
   rewrite (xor_words p q) by congruence. cbn [concat]. rewrite app_nil_r, fold_xor_app, <- fold_xor_of_two by congruence.
   assert (V : Forall is_word (map2 Z.lxor p q)) by auto using words_of_two, lxor_word.
   assert (Lx : length (map2 Z.lxor p q) = 16%nat) by (rewrite map2_length; congruence).
-  destruct (split_words (map2 Z.lxor p q) 8) as (lo & hi & E & Ll); [lia|]. rewrite E in V, Lx |- *. rewrite app_length in Lx.
+  destruct (split_at (map2 Z.lxor p q) 8) as (lo & hi & E & Ll); [lia|]. rewrite E in V, Lx |- *. rewrite app_length in Lx.
   assert (Lh : length hi = 8%nat) by lia. apply Forall_app in V as [V1 V2].
   pose proof (lower_half 4 lo hi) as Lo. pose proof (upper_half 4 lo hi) as Up. rewrite Ll in Lo, Up.
   specialize (Up ltac:(lia) Lh). change (8 * 4)%nat with 32%nat in Lo, Up. rewrite Lo, Up, xor_words by congruence.

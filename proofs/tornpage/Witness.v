@@ -1,6 +1,6 @@
 (* SPDX-License-Identifier: PostgreSQL *)
 (** * Witnesses: the hypotheses can be met, and without a protection a torn page stays torn *)
-From Coq Require Import ZArith Arith List Bool Lia Permutation.
+From Coq Require Import Bool ZArith Arith List Lia Permutation.
 From Pgquern.common Require Import Premises Parts.
 From Pgquern.tornpage Require Import Checksum ChecksumFacts LoadsFacts Recovery RecoveryFacts Examples.
 From Pgquern.tornpage Require Faults Runs Survives RunsFacts VectorsFacts VectorLoadsFacts Mount MountFacts.

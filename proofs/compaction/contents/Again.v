@@ -1,9 +1,8 @@
 (* SPDX-License-Identifier: PostgreSQL *)
 (** * The page afterwards is valid, presorted in item order, and stays so *)
-From Coq Require Import ZArith List Bool Lia Sorting.Permutation.
+From Coq Require Import Sorting.Permutation.
+From Pgquern.common Require Import Integers.
 From Pgquern.compaction Require Import Page Memory Algorithms Spec Moves Decode Copies Pointers Repair Result Contents.
-Import ListNotations.
-Local Open Scope Z_scope.
 
 (** ** Lists of items *)
 Definition disjoint_items (its : list item) : Prop :=

@@ -2,10 +2,9 @@
 (** * Nothing is lost: what a page says before and after PageRepairFragmentation
 
     The main claims, for all algorithms at once, and whatever the scratch area held before. *)
-From Coq Require Import ZArith List Bool Lia Sorting.Permutation.
-From Pgquern.compaction Require Import Page Memory Algorithms Spec Moves Decode Copies Pointers Repair Result.
-Import ListNotations.
-Local Open Scope Z_scope.
+From Coq Require Import Sorting.Permutation.
+From Pgquern.common Require Import Integers ListFacts.
+From Pgquern.compaction Require Import Page Algorithms Spec Moves Decode Copies Pointers Repair Result.
 
 (** The line pointer of [it] in the page [r]. *)
 Definition pointer_in (r : mem) (it : item) : Z := lp_word r (number it).
@@ -137,9 +136,6 @@ Proof.
   destruct (r_placed _ _ m r P V R it to J) as (_ & O & _). unfold pointer_in. rewrite O.
   rewrite (r_upper _ _ m r P V R), (r_special _ _ m r P V R). now apply (placed_bounds _ _ m r P V R).
 Qed.
-
-Lemma filter_length_le {A} (p : A -> bool) l : (length (filter p l) <= length l)%nat.
-Proof. induction l as [|x l IH]; cbn; [lia|]. destruct (p x); cbn; lia. Qed.
 
 (** Disjoint intervals between [u] and [top] add up to at most the distance. *)
 Lemma disjoint_total (f : item -> Z) n : forall its u top, (length its <= n)%nat -> u <= top -> NoDup its ->

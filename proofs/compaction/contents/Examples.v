@@ -1,11 +1,10 @@
 (* SPDX-License-Identifier: PostgreSQL *)
 (** * Pages to compute with: those of Necessity.v and Witness.v *)
-From Coq Require Import ZArith List Bool.
-From Pgquern.compaction Require Import Page Memory Algorithms Spec Choice Scan.
+From Pgquern.common Require Import Integers.
+From Pgquern.compaction Require Import Page Memory.
 From Pgquern.compaction Require ScanAvx2.
-From Pgquern.compaction Require ScanAvx512 ScanAvx512Few ScanAvx512Moves.
-From Pgquern.compaction Require ScanNeon ScanNeonMoves ScanUpstream.
-Import ListNotations.
+From Pgquern.compaction Require ScanAvx512 ScanAvx512Few.
+From Pgquern.compaction Require ScanNeon.
 Local Open Scope Z_scope.
 Local Open Scope list_scope.
 Local Open Scope Z_scope.

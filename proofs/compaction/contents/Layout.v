@@ -2,10 +2,8 @@
 (** * What the decoders of Page.v read is what was written
 
     src/include/storage/itemid.h, ItemIdData: lp_off takes the lowest 15 bits, lp_flags the next 2, lp_len the highest 15. *)
-From Coq Require Import ZArith List Bool Lia.
+From Pgquern.common Require Import Integers.
 From Pgquern.compaction Require Import Page Memory Algorithms Decode.
-Import ListNotations.
-Local Open Scope Z_scope.
 
 Definition pack (off flags len : Z) : Z := off + 2 ^ 15 * flags + 2 ^ 17 * len.
 

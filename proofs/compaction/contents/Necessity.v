@@ -2,10 +2,8 @@
 (** * Every check is needed: drop one, and here is the page whose contents are lost
 
     Each example is a concrete page of 8192 bytes, computed. *)
-From Coq Require Import ZArith List Bool Lia.
-From Pgquern.compaction Require Import Page Memory Algorithms Spec Examples Decode Contents.
-Import ListNotations.
-Local Open Scope Z_scope.
+From Pgquern.common Require Import Integers.
+From Pgquern.compaction Require Import Page Memory Algorithms Spec Examples.
 
 Definition the_item (m : mem) (n : Z) : item := Item n (lp_word m n).
 Definition after (p : list op) (m : mem) (garbage : Z) : mem := page (exec p (State m (fun _ => garbage))).

@@ -1,9 +1,7 @@
 (* SPDX-License-Identifier: PostgreSQL *)
 (** * The page of the specification, decoded again *)
-From Coq Require Import ZArith List Bool Lia Sorting.Permutation.
-From Pgquern.compaction Require Import Page Memory Algorithms Spec Moves Decode Copies Pointers Repair.
-Import ListNotations.
-Local Open Scope Z_scope.
+From Pgquern.common Require Import Integers.
+From Pgquern.compaction Require Import Page Memory Spec Moves Decode Copies Pointers Repair.
 
 (** ** Facts of [place] *)
 (** No byte belongs to two. *)

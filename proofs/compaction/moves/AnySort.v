@@ -4,10 +4,9 @@
     [pg13] sorts by insertion, and equal offsets keep item order.  C's quicksort may leave equal ones in any order: it is
     not stable.  So pg13.c sorts by lp_off, looks for overlap, and only if there is some sorts again, also by index.  That
     the quicksort sorts by any key is proved beside it: [quicksort_sorts] of the snapshot builder, whose C it shares. *)
-From Coq Require Import ZArith List Bool Lia Sorting.Permutation Sorting.Sorted.
+From Coq Require Import Sorting.Permutation Sorting.Sorted.
+From Pgquern.common Require Import Integers.
 From Pgquern.compaction Require Import Page Memory Algorithms Copies Decode.
-Import ListNotations.
-Local Open Scope Z_scope.
 
 (** C's comparators of these names say that [a] may stand before [b]. *)
 Definition by_falling_offset (a b : item) : Prop := off b <= off a.

@@ -4,10 +4,8 @@
     [compact] of csrc/compaction/scalar.c, and [move_tuples] of avx2.c, avx512vbmi2.c and neon.c, test by test in their order.  The
     numbers were chosen by measurement, and have no proof: any of the ways leaves the same page.  What has a proof (Chosen.v) is that a way
     is only taken on a page that it can take. *)
-From Coq Require Import ZArith List Bool.
+From Pgquern.common Require Import Integers.
 From Pgquern.compaction Require Import Page Memory Algorithms.
-Import ListNotations.
-Local Open Scope Z_scope.
 
 Inductive kernel := Scalar | Avx2 | Avx512 | Neon.
 

@@ -1,9 +1,7 @@
 (* SPDX-License-Identifier: PostgreSQL *)
 (** * A kernel takes a way only on a page that the way can take *)
-From Coq Require Import ZArith List Bool Lia.
-From Pgquern.compaction Require Import Page Memory Algorithms Spec Moves Decode Copies Repair Choice.
-Import ListNotations.
-Local Open Scope Z_scope.
+From Pgquern.common Require Import Integers.
+From Pgquern.compaction Require Import Page Memory Algorithms Spec Moves Decode Repair Choice.
 
 (** ** Facts of what the scans gather *)
 Lemma overlaps_chain its : forall top, overlaps its top = false <-> chain its top.

@@ -1,9 +1,8 @@
 (* SPDX-License-Identifier: PostgreSQL *)
 (** * Every algorithm's copies pack the tuples, on every valid page *)
-From Coq Require Import ZArith List Bool Lia Sorting.Permutation.
+From Coq Require Import Sorting.Permutation.
+From Pgquern.common Require Import Integers.
 From Pgquern.compaction Require Import Page Memory Algorithms Spec Moves Decode.
-Import ListNotations.
-Local Open Scope Z_scope.
 
 (** ** Sorting by falling lp_off *)
 Lemma insert_permutation it its : Permutation (it :: its) (insert it its).

@@ -1,9 +1,7 @@
 (* SPDX-License-Identifier: PostgreSQL *)
 (** * What decoding a page gives, and that the check is the contract *)
-From Coq Require Import ZArith List Bool Lia Sorting.Permutation.
-From Pgquern.compaction Require Import Page Memory Algorithms Spec Moves.
-Import ListNotations.
-Local Open Scope Z_scope.
+From Pgquern.common Require Import Integers ListFacts.
+From Pgquern.compaction Require Import Page Memory Spec Moves.
 
 Ltac div_lia := Z.div_mod_to_equations; lia.
 
@@ -192,9 +190,6 @@ Proof.
       replace (seen + Z.of_nat (S (length before))) with (seen + 1 + Z.of_nat (length before)) in * by lia. repeat split; auto.
 Qed.
 
-Lemma last_map_cons {A} (a b : A) l d : last (a :: b :: l) d = last (b :: l) a.
-Proof. revert b. induction l as [|c l IH]; intros b; [reflexivity|]. cbn [last] in *. apply (IH c). Qed.
-
 Lemma find_overlap_first its : forall top r, find_overlap its top = Some r <->
   exists before it after, its = before ++ it :: after /\ chain before top /\ last (map off before) top < stop it /\
     r = Refusal OVERLAP (number it).
@@ -207,10 +202,10 @@ Proof.
     + intros ([|y before] & it & after & E & C & _ & ->); injection E as <- E; [reflexivity|]. cbn in C. lia.
   - rewrite IH. split.
     + intros (before & it & after & -> & C & L & R). exists (x :: before), it, after. repeat split; auto.
-      destruct before as [|y before]; [exact L|]. cbn [map] in *. rewrite last_map_cons. exact L.
+      destruct before as [|y before]; [exact L|]. cbn [map] in *. rewrite last_of_cons. exact L.
     + intros ([|y before] & it & after & E & C & L & R); injection E as <- E; [cbn in L; lia|].
       exists before, it, after. destruct C as [_ C]. repeat split; auto.
-      destruct before as [|z before]; [exact L|]. cbn [map] in *. rewrite last_map_cons in L. exact L.
+      destruct before as [|z before]; [exact L|]. cbn [map] in *. rewrite last_of_cons in L. exact L.
 Qed.
 
 (** A refusal names the first fault of the page in the order of the checks, and the line pointer that has it. *)

@@ -3,10 +3,8 @@
 
     For the tuple area alone: whatever way the bytes are moved, what results is [packed].  Line pointers and header are
     looked at in Pointers.v. *)
-From Coq Require Import ZArith List Bool Lia.
+From Pgquern.common Require Import Integers.
 From Pgquern.compaction Require Import Page Memory Algorithms Spec.
-Import ListNotations.
-Local Open Scope Z_scope.
 
 (* Splits on every comparison in the goal or the hypotheses. *)
 Ltac cases :=

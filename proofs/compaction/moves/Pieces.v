@@ -1,9 +1,7 @@
 (* SPDX-License-Identifier: PostgreSQL *)
 (** * Larger tuples by pieces of one size, in place or from scratch, on every valid page *)
-From Coq Require Import ZArith List Bool Lia.
+From Pgquern.common Require Import Integers.
 From Pgquern.compaction Require Import Page Memory Algorithms Spec Moves Decode Copies.
-Import ListNotations.
-Local Open Scope Z_scope.
 
 (** ** In place, each tuple through registers *)
 Section One.

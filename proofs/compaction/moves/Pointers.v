@@ -1,9 +1,8 @@
 (* SPDX-License-Identifier: PostgreSQL *)
 (** * Line pointers and header: the stores of each algorithm, and that they and the copies don't meet *)
-From Coq Require Import ZArith List Bool Lia Sorting.Permutation.
+From Coq Require Import Sorting.Permutation.
+From Pgquern.common Require Import Integers.
 From Pgquern.compaction Require Import Page Memory Algorithms Spec Moves Decode Copies.
-Import ListNotations.
-Local Open Scope Z_scope.
 
 Definition is_store (o : op) : bool := negb (is_copy o).
 

@@ -1,9 +1,9 @@
 (* SPDX-License-Identifier: PostgreSQL *)
 (** * The whole of PageRepairFragmentation: every algorithm leaves exactly the page of the specification, and stays in bounds *)
-From Coq Require Import ZArith List Bool Lia Sorting.Permutation.
-From Pgquern.compaction Require Import Page Memory Algorithms Spec Moves Decode Squeezing Copies Squeezed Windows Vectors Pieces Slots Pointers.
-Import ListNotations.
-Local Open Scope Z_scope.
+From Coq Require Import Sorting.Permutation.
+From Pgquern.common Require Import Integers.
+From Pgquern.compaction Require Import Page Memory Algorithms Spec Moves Decode Copies Squeezed Windows Vectors Pieces
+  Slots Pointers.
 
 (** The line pointer changes and copies of an algorithm, before unused line pointers and the header. *)
 Definition body (a : algorithm) (m : mem) : list op :=

@@ -3,10 +3,8 @@
 
     What counts is the order in which slots are filled: each before the one that its tuple comes from.  [done] are those filled so
     far; bytes come in with [holds] alone. *)
-From Coq Require Import ZArith List Bool Lia.
-From Pgquern.compaction Require Import Page Memory Algorithms Spec Moves Decode Copies.
-Import ListNotations.
-Local Open Scope Z_scope.
+From Pgquern.common Require Import Integers.
+From Pgquern.compaction Require Import Page Memory Algorithms Spec Moves Copies.
 
 (** The test by multiplication accepts exactly the multiples of the length, counted down from pd_special, as starts of a
     slot, and gives the same slot as division. *)

@@ -1,9 +1,7 @@
 (* SPDX-License-Identifier: PostgreSQL *)
 (** * Squeezing packs the tuples of every valid page, and puts the hole back *)
-From Coq Require Import ZArith List Bool Lia.
+From Pgquern.common Require Import Integers ListFacts.
 From Pgquern.compaction Require Import Page Memory Algorithms Spec Moves Decode Squeezing Copies.
-Import ListNotations.
-Local Open Scope Z_scope.
 
 Lemma apart_top us top top' : apart us top -> (forall u, In u us -> u + 8 <= top') -> apart us top'.
 Proof. destruct us as [|u r]; cbn; [auto|]. intros [_ A] B. split; [apply B; now left|exact A]. Qed.
@@ -43,17 +41,12 @@ Proof.
     split; apply Forall_app; split; auto; constructor; auto. cbn [in_bounds]. unfold BLCKSZ in *. lia.
 Qed.
 
-Lemma last_cons (l : list Z) : forall a top, last (a :: l) top = last l a.
-Proof.
-  induction l as [|b l IH]; intros a top; [reflexivity|]. change (last (a :: b :: l) top) with (last (b :: l) top). now rewrite !IH.
-Qed.
-
 (** The start of the last tuple of a chain is the lowest. *)
 Lemma last_lowest its : forall top, chain its top -> (forall it, In it its -> 0 <= len it) ->
   last (map off its) top <= top /\ forall it, In it its -> last (map off its) top <= off it.
 Proof.
   induction its as [|x r IH]; intros top K L; cbn [map]; [split; [cbn; lia|easy]|].
-  destruct K as [K1 K2]. unfold stop in K1. pose proof (L x (or_introl eq_refl)). rewrite last_cons.
+  destruct K as [K1 K2]. unfold stop in K1. pose proof (L x (or_introl eq_refl)). rewrite last_of_cons.
   destruct (IH (off x) K2 (fun it I => L it (or_intror I))) as [A B]. split; [lia|].
   intros it [<-|I]; [exact A|now apply B].
 Qed.

@@ -1,9 +1,7 @@
 (* SPDX-License-Identifier: PostgreSQL *)
 (** * Squeezing a presorted page in place, line by line *)
-From Coq Require Import ZArith List Bool Lia.
+From Pgquern.common Require Import Integers.
 From Pgquern.compaction Require Import Page Memory Algorithms Spec Moves Decode.
-Import ListNotations.
-Local Open Scope Z_scope.
 
 (** ** Units of 8 bytes, packed from [top] downwards *)
 Fixpoint up (us : list Z) (top : Z) (src base : mem) : mem :=

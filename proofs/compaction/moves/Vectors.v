@@ -1,9 +1,7 @@
 (* SPDX-License-Identifier: PostgreSQL *)
 (** * Runs moved up in place by vectors *)
-From Coq Require Import ZArith List Bool Lia.
-From Pgquern.compaction Require Import Page Memory Algorithms Spec Moves Decode Copies.
-Import ListNotations.
-Local Open Scope Z_scope.
+From Pgquern.common Require Import Integers.
+From Pgquern.compaction Require Import Page Memory Algorithms Spec Moves Copies.
 
 Lemma both_ends_moves size to from bytes s : 0 < size -> size <= bytes <= 2 * size -> forall i,
   page (exec (both_ends size to from bytes) s) i = page (step (Move to from bytes) s) i.

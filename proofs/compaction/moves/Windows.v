@@ -1,9 +1,7 @@
 (* SPDX-License-Identifier: PostgreSQL *)
 (** * Windows through registers pack the tuples of every valid page, the hole among them *)
-From Coq Require Import ZArith List Bool Lia.
+From Pgquern.common Require Import Integers.
 From Pgquern.compaction Require Import Page Memory Algorithms Spec Moves Decode Copies.
-Import ListNotations.
-Local Open Scope Z_scope.
 
 (** ** Where tuples end *)
 Lemma new_end_falls its : nonneg its -> forall upper i j, (i <= j)%nat -> new_end its upper j <= new_end its upper i.

@@ -4,10 +4,8 @@
     A scan leaves two numbers of each tuple, in item order: where it must end, and where it ends now.  Behind the last tuple both are
     the new pd_upper: there lies the hole, like tuples of no bytes.  Each way of Algorithms.v that does not go run by run is here the
     loop over these numbers, as C has it; [first] is the first tuple that moves, and what lies above it stays. *)
-From Coq Require Import ZArith List Bool.
+From Pgquern.common Require Import Integers.
 From Pgquern.compaction Require Import Page Memory Algorithms.
-Import ListNotations.
-Local Open Scope Z_scope.
 
 Section Arrays.
   Variables new_ends old_ends : nat -> Z.

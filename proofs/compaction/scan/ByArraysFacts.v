@@ -1,16 +1,8 @@
 (* SPDX-License-Identifier: PostgreSQL *)
 (** * The loops over the arrays of a scan copy what the ways of Algorithms.v copy *)
-From Coq Require Import ZArith List Bool Lia.
-From Pgquern.compaction Require Import Page Memory Algorithms Spec Moves Choice.
+From Pgquern.common Require Import Integers ListFacts.
+From Pgquern.compaction Require Import Page Memory Algorithms Spec Choice.
 From Pgquern.compaction Require Scan Squeezed ByArrays ScanAvx2 ScanAvx2Moves ScanAvx512.
-Import ListNotations.
-Local Open Scope Z_scope.
-
-Lemma same_parts {A} : forall (u u' v v' : list A), length u = length u' -> u ++ v = u' ++ v' -> u = u' /\ v = v'.
-Proof.
-  induction u as [|x u IH]; intros [|y u'] v v' L E; try discriminate; [auto|]. cbn [app] in E. injection E as -> E. injection L as L.
-  destruct (IH u' v v' L E) as [-> ->]. auto.
-Qed.
 
 (** ** Where tuples end and must end, by number *)
 Lemma place_fst its : forall top, map fst (place its top) = its.
@@ -182,7 +174,7 @@ End Known.
 
 (** ** What is in place, and what moves *)
 Lemma last_app_cons (a : list Z) x b d : last (a ++ x :: b) d = last b x.
-Proof. revert d. induction a as [|y a IH]; intros d; cbn [app]; rewrite Squeezed.last_cons; [reflexivity|apply IH]. Qed.
+Proof. revert d. induction a as [|y a IH]; intros d; cbn [app]; rewrite last_of_cons; [reflexivity|apply IH]. Qed.
 
 Lemma in_place_splits its : forall top, gaps its top <> 0 -> exists done it r, let upper := top - total done in
   its = done ++ it :: r /\ stop it <> upper /\ skip_in_place its top = (it :: r, upper) /\ last (map off done) top = upper /\
@@ -200,7 +192,7 @@ Proof.
       rewrite <- Q' in *. destruct (IH _ G) as (done & it' & r' & I & N & S & L & K & Rl & Gl). exists (it :: done), it', r'.
       cbn [app total map length]. replace (top - (len it + total done)) with (top - len it - total done) by lia. rewrite I in *.
       repeat split; try assumption.
-      + rewrite Squeezed.last_cons. now rewrite <- Q'.
+      + rewrite last_of_cons. now rewrite <- Q'.
       + intros k. rewrite K. lia.
       + intros u. rewrite Rl. cbn [app]. replace (u - (len it + total done)) with (u - len it - total done) by lia. reflexivity.
     - exists [], it, r. cbn [app total map length last]. rewrite Z.sub_0_r. repeat split; try assumption.
@@ -243,7 +235,7 @@ Lemma gaps_walk r : forall upper start_ stop_ above,
 Proof.
   induction r as [|it r IH]; intros upper start_ stop_ above; cbn [runs_from ScanAvx2.gap_list map].
   - cbn [filter is_copy gaps_down last]. f_equal. f_equal; lia.
-  - rewrite Squeezed.last_cons. destruct (Z.eqb_spec (stop it) start_) as [Q|Q]; cbn [app filter is_copy set_lp_off].
+  - rewrite last_of_cons. destruct (Z.eqb_spec (stop it) start_) as [Q|Q]; cbn [app filter is_copy set_lp_off].
     + rewrite (IH _ _ _ above). replace (upper - len it + (stop_ - off it)) with (upper + (stop_ - start_)) by (unfold stop in Q; lia). reflexivity.
     + rewrite (IH _ _ _ start_). replace (upper - len it + (stop it - off it)) with upper by (unfold stop; lia).
       cbn [gaps_down]. replace (upper + (stop_ - start_) - (stop_ - start_)) with upper by lia. reflexivity.

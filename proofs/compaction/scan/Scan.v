@@ -4,10 +4,8 @@
     csrc/compaction/check.c and the scan of csrc/compaction/scalar.c, line pointer by line pointer, with C's arrays and C's 32
     bits.  [line_pointers m] are what the loops read, in the order in which they read it; a loop's [i] counts from 0.  What
     becomes of the scan in [compact] and behind it stands here too, so that the whole of pgq_compaction_scalar does. *)
-From Coq Require Import ZArith List Bool.
+From Pgquern.common Require Import Integers.
 From Pgquern.compaction Require Import Page Memory Algorithms.
-Import ListNotations.
-Local Open Scope Z_scope.
 
 (** ** check.c *)
 

@@ -1,9 +1,7 @@
 (* SPDX-License-Identifier: PostgreSQL *)
 (** * What the scan finds is what the page holds *)
-From Coq Require Import ZArith List Bool Lia.
-From Pgquern.compaction Require Import Page Memory Algorithms Spec Moves Decode Copies Choice Chosen Scan.
-Import ListNotations.
-Local Open Scope Z_scope.
+From Pgquern.common Require Import Integers ListFacts.
+From Pgquern.compaction Require Import Page Decode Choice Scan.
 
 Definition stored (lps : list item) : list item := filter (fun it => has_storage (word it)) lps.
 
@@ -154,7 +152,7 @@ Qed.
 
 Definition start_of (its : list item) (above : Z) : Z := last (map off its) above.
 Lemma start_of_cons it r above : start_of (it :: r) above = start_of r (off it).
-Proof. unfold start_of. cbn [map]. destruct (map off r) eqn:E; [reflexivity|]. now rewrite last_map_cons. Qed.
+Proof. unfold start_of. cbn [map]. destruct (map off r) eqn:E; [reflexivity|]. now rewrite last_of_cons. Qed.
 Lemma start_of_app a b : forall above, start_of (a ++ b) above = start_of b (start_of a above).
 Proof. induction a as [|x a IH]; intros above; [reflexivity|]. cbn [app]. now rewrite !start_of_cons, IH. Qed.
 

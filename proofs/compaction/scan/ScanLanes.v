@@ -3,10 +3,8 @@
 
     The lanes of a register belong to a list of line pointers, and hold a number of each: so an instruction that works lane by lane
     is an operation on such numbers.  The others change places, or sum up. *)
-From Coq Require Import ZArith Lia List Bool.
-From Pgquern.instructions Require Import Lanes Logic Arithmetic Shift Masked Compare Permute Scalar Facts Program ProgramFacts LaneFacts.
-Import ListNotations.
-Local Open Scope Z_scope.
+From Pgquern.common Require Import Integers.
+From Pgquern.instructions Require Import Lanes Logic Arithmetic Shift Masked Compare Permute Facts Program ProgramFacts LaneFacts.
 
 Lemma lanes_again w xs : (0 < w)%nat -> Forall (fun x => 0 <= x < span w) xs -> lanes w (register_of w xs) = xs.
 Proof.
@@ -186,6 +184,12 @@ Proof.
     rewrite in_seq, negb_true_iff in F. unfold bit in F. rewrite Z2Nat.id in F by lia. apply F. lia.
 Qed.
 
+Lemma aligned_down x : Z.land x (Z.lnot 7) = x / 8 * 8.
+Proof.
+  change (Z.land x (Z.lnot 7)) with (Z.land x (Z.lnot (Z.ones 3))). rewrite <- Z.ldiff_land, Z.ldiff_ones_r by lia.
+  rewrite Z.shiftr_div_pow2, Z.shiftl_mul_pow2 by lia. reflexivity.
+Qed.
+
 Lemma any_bit w xs : existsb (fun t => t) (bits (register_of w xs)) = existsb (fun x => negb (x mod span w =? 0)) xs.
 Proof.
   induction xs as [|x xs IH]; [reflexivity|]. change (register_of w (x :: xs)) with (bytes_of w x ++ register_of w xs).
@@ -194,12 +198,6 @@ Qed.
 
 (** ** Lists of a known length *)
 Ltac explode l := repeat (destruct l as [|? l]; [discriminate|]); destruct l; [|discriminate].
-
-Lemma sixteen {B} (l : list B) : length l = 16%nat ->
-  exists a b c d e f g h i j k m n o p q, l = [a; b; c; d; e; f; g; h; i; j; k; m; n; o; p; q].
-Proof. intros L. do 16 (destruct l as [|? l]; [discriminate|]). destruct l; [repeat eexists|discriminate]. Qed.
-Lemma eight {B} (l : list B) : length l = 8%nat -> exists a b c d e f g h, l = [a; b; c; d; e; f; g; h].
-Proof. intros L. do 8 (destruct l as [|? l]; [discriminate|]). destruct l; [repeat eexists|discriminate]. Qed.
 
 (** Prefix sums. *)
 Fixpoint sums_from (s : Z) (xs : list Z) : list Z := match xs with [] => [] | x :: r => (s + x) :: sums_from (s + x) r end.
@@ -215,18 +213,6 @@ Proof.
   unfold add, lanewise. rewrite !lanes_of_register by lia. rewrite <- register_of_mod, <- (register_of_mod 4 (map2 Z.add xs ys)).
   f_equal. revert ys. induction xs as [|x xs IH]; intros [|y ys]; cbn [map map2]; try reflexivity. rewrite IH. f_equal.
   now rewrite <- Zplus_mod.
-Qed.
-
-(** Packing to the left: the lanes that are kept come first. *)
-Definition picked (kept : list bool) (l : list bytes) : list bytes :=
-  map (fun i => item (i mod Z.of_nat (length l)) l) (lanes 4 (left_packing kept)).
-
-Lemma picked_begins kept l : length kept = 8%nat -> length l = 8%nat ->
-  firstn (length (selected kept l)) (picked kept l) = selected kept l /\ length (picked kept l) = 8%nat.
-Proof.
-  intros K L. destruct (eight kept K) as (a & b & c & d & e & f & g & h & ->).
-  destruct (eight l L) as (l0 & l1 & l2 & l3 & l4 & l5 & l6 & l7 & ->).
-  destruct a, b, c, d, e, f, g, h; split; reflexivity.
 Qed.
 
 Lemma picked_register kept xs : length xs = 8%nat ->

@@ -2,10 +2,8 @@
 (** * Upstream's kernels whole: pg13.c, pg14.c and what they share, baseline.h
 
     The scan goes line pointer by line pointer, with C's variables; [found] is the array [items]. *)
-From Coq Require Import ZArith List Bool.
+From Pgquern.common Require Import Integers.
 From Pgquern.compaction Require Import Page Memory Algorithms Scan.
-Import ListNotations.
-Local Open Scope Z_scope.
 
 Record progress := Progress {
   found : list item; last_off : Z; last_used : Z; nunused : Z; total_length : Z; garbage : Z; presorted : bool; overlapping : bool }.

@@ -1,10 +1,9 @@
 (* SPDX-License-Identifier: PostgreSQL *)
 (** * Upstream's kernels, from the line pointers to the header, are the programs that are proved *)
-From Coq Require Import ZArith List Bool Lia Sorting.Permutation.
-From Pgquern.compaction Require Import Page Memory Algorithms AnySort Decode Moves Choice Chosen Scan ScanFacts Scanned.
+From Coq Require Import Sorting.Permutation.
+From Pgquern.common Require Import Integers.
+From Pgquern.compaction Require Import Page Algorithms AnySort Decode Choice Chosen ScanFacts Scanned.
 From Pgquern.compaction Require Import ScanUpstream.
-Import ListNotations.
-Local Open Scope Z_scope.
 
 Definition zero_if_unused (it : item) : bool := is_used (word it) || (word it =? 0).
 

@@ -3,10 +3,8 @@
 
     What C's scan finds is what the proofs of the choice and of the ways take as given; what C makes of it are the operations that
     are proved. *)
-From Coq Require Import ZArith List Bool Lia.
-From Pgquern.compaction Require Import Page Memory Algorithms Spec Moves Decode Copies Pointers Result Repair Choice Chosen Scan ScanFacts.
-Import ListNotations.
-Local Open Scope Z_scope.
+From Pgquern.common Require Import Integers.
+From Pgquern.compaction Require Import Page Memory Spec Decode Pointers Choice Chosen Scan ScanFacts.
 
 Lemma line_pointers_from_snoc m count : forall first, line_pointers_from m first (S count) =
   line_pointers_from m first count ++ [Item (first + Z.of_nat count) (lp_word m (first + Z.of_nat count))].
@@ -310,8 +308,6 @@ Section Valid.
 
   #[local] Lemma header : header_ok m.
   Proof. apply valid. Qed.
-  #[local] Lemma its_tuples : Forall a_tuple (items m).
-  Proof. apply items_are_tuples; [exact page_m|exact header]. Qed.
   #[local] Lemma scan_is_found : found m (scan_line_pointers m).
   Proof. apply scan_found; [exact page_m|exact header]. Qed.
   Let s := scan_line_pointers m.

@@ -3,10 +3,9 @@
 
     What pgq_compaction_scalar makes of its scan are the copies of the way that is proved, the line pointers that change, and the
     header. *)
-From Coq Require Import ZArith List Bool Lia.
-From Pgquern.compaction Require Import Page Memory Algorithms Spec Moves Decode Copies Pointers Repair Choice Chosen Scan ScanFacts Scanned.
-Import ListNotations.
-Local Open Scope Z_scope.
+From Pgquern.common Require Import Integers.
+From Pgquern.compaction Require Import Page Memory Algorithms Spec Moves Decode Pointers Repair Choice Chosen Scan
+  ScanFacts Scanned.
 
 (** ** Where the first tuple is that is not in place *)
 Lemma first_gap its : forall k top g gs, gap_positions k its top = g :: gs -> exists done it r,

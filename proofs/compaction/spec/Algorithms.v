@@ -7,10 +7,8 @@
 
     Upstream: src/backend/storage/page/bufpage.c, compactify_tuples, PageRepairFragmentation, itemoffcompare.  Before and
     after 19c60ad6. *)
-From Coq Require Import ZArith List Bool.
+From Pgquern.common Require Import Integers.
 From Pgquern.compaction Require Import Page Memory.
-Import ListNotations.
-Local Open Scope Z_scope.
 
 Inductive algorithm :=
 | PG13                                         (** by falling lp_off *)

@@ -2,10 +2,8 @@
 (** * Memory operations, and programs made of them
 
     An algorithm is a program: the list of the memory operations that its C code does on a page, in that order. *)
-From Coq Require Import ZArith List Bool.
+From Pgquern.common Require Import Integers.
 From Pgquern.compaction Require Import Page.
-Import ListNotations.
-Local Open Scope Z_scope.
 
 (** [len] bytes of [src] from [from] on, copied over [m] from [to] on.  All bytes are read before one is written, so with
     [src] = [m] this is memmove, and between two memories it is memcpy. *)

@@ -3,9 +3,7 @@
 
     Upstream: src/include/storage/bufpage.h, PageHeaderData; src/include/storage/itemid.h, ItemIdData. As of 15.18, on a little-endian machine
     with MAXIMUM_ALIGNOF 8.  Offsets and lengths are bytes; line pointers are numbered from 1. *)
-From Coq Require Import ZArith List Bool.
-Import ListNotations.
-Local Open Scope Z_scope.
+From Pgquern.common Require Import Integers.
 
 (* Keep arithmetic readable in proofs: cbn must not unfold it. *)
 #[global] Arguments Z.add : simpl never.

@@ -2,10 +2,8 @@
 (** * What PageRepairFragmentation must leave behind
 
     The definition that every algorithm is held against: the bytes of the page afterwards, in terms of those before. *)
-From Coq Require Import ZArith List Bool.
+From Pgquern.common Require Import Integers.
 From Pgquern.compaction Require Import Page Memory Algorithms.
-Import ListNotations.
-Local Open Scope Z_scope.
 
 (** In which order the tuples come to lie, from pd_special downwards. *)
 Inductive order := Offset | ItemOrder.

@@ -5,11 +5,11 @@
     table of instructions/ gives it and that is run against the CPU, and a [uint32_t] is a number.  Arrays are of words of 32
     bits, from 0 on, as in Scan.v; what C leaves uninitialised is an argument.  A load or a store of 32 bytes takes or puts
     eight words of an array.  [inside] says that all of them lay in their array, or in the page, so far. *)
-From Coq Require Import String ZArith List Bool.
+From Coq Require Import String.
+From Pgquern.common Require Import Integers.
 From Pgquern.instructions Require Import Lanes Table Program.
 From Pgquern.compaction Require Import Page Memory Algorithms.
 From Pgquern.compaction Require Choice Scan.
-Import ListNotations.
 Local Open Scope string_scope.
 Local Open Scope list_scope.
 Local Open Scope Z_scope.
@@ -273,32 +273,9 @@ Definition way (m : mem) (s : scan) : algorithm :=
   else if 3 * (pd_special m - pd_upper m) <=? 4 * total_length s then Area
   else Gather false None.
 
-(** How tuples move by one of these ways, as Algorithms.v has it. *)
-Definition moves (a : algorithm) (m : mem) : list op :=
-  match a with
-  | Permute window few => permute window few m
-  | Gather whole window => gather whole window m
-  | Runs wide => move_runs wide m
-  | Slide window => slide window m
-  | Slots => by_slots m
-  | _ => area m
-  end.
-
 (** [put_line_pointers]; C stores eight words at a time, some of them twice. *)
 Definition put_line_pointers (m : mem) (s : scan) : list op :=
   map (fun i => Store32 (HEADER_SIZE + 4 * Z.of_nat i) (words_to_be s i)) (seq 0 (Z.to_nat (nline m))).
-
-(** pgq_compaction_avx2. *)
-Definition avx2_kernel (truncate : bool) (m : mem) (d : dirt) : refusal + list op :=
-  if negb (check_header m) || (BLCKSZ <? pd_lower m + 4 * LANES) then Scan.scalar_kernel truncate m
-  else
-    let s := scanned m d in
-    if refused m s then Scan.scalar_kernel truncate m
-    else
-      let left := if truncate then left_count s else nline m in
-      inr ((if ngaps s =? 0 then [] else moves (way m s) m) ++ put_line_pointers m s ++
-           [Store16 12 (pd_lower m - 4 * (nline m - left)); Store16 14 (pd_special m - total_length s);
-            Store16 10 (pd_flags m / 2 * 2 + (if used_count s <? left then 1 else 0))]).
 
 (** What the array [gaps] must hold, in item order: where a tuple ends that leaves a gap, and lp_off of the one before it. *)
 Fixpoint gap_list (its : list item) (above : Z) : list (Z * Z) :=

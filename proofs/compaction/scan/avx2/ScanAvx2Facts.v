@@ -1,13 +1,12 @@
 (* SPDX-License-Identifier: PostgreSQL *)
 (** * The scan of avx2.c finds what the page holds *)
-From Coq Require Import String ZArith Lia List Bool.
+From Coq Require Import String.
+From Pgquern.common Require Import Integers ListFacts.
 From Pgquern.instructions Require Import Lanes Logic Arithmetic Shift Masked Compare Permute Scalar Facts Program ProgramFacts LaneFacts.
 From Pgquern.compaction Require Import ScanLanes ScanAvx2Lanes ScanAvx2Round ScanAvx2Loop ScanAvx2Survey.
 From Pgquern.compaction Require Import Page Memory Algorithms Spec Decode Pointers Choice Chosen.
 From Pgquern.compaction Require Scan ScanFacts Scanned ScannedPage.
 From Pgquern.compaction Require ScanAvx2.
-Import ListNotations.
-Local Open Scope Z_scope.
 
 (** ** The rounds, to the end *)
 Definition start (m : mem) (d : ScanAvx2.dirt) : ScanAvx2.state :=

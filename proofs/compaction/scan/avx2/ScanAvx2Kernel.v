@@ -2,12 +2,10 @@
 (** * From the scan of avx2.c to the page
 
     What pgq_compaction_avx2 makes of its scan is the way that is proved, the line pointers of the specification, and the header. *)
-From Coq Require Import ZArith List Bool Lia.
+From Pgquern.common Require Import Integers ListFacts.
 From Pgquern.compaction Require Import Page Memory Algorithms Spec Moves Decode Copies Pointers Repair Choice Chosen Scan ScanFacts Scanned ScannedPage.
 From Pgquern.compaction Require Import ScanAvx2Loop ScanAvx2Page ByArraysFacts.
 From Pgquern.compaction Require ByArrays ScanAvx2 ScanAvx2Moves.
-Import ListNotations.
-Local Open Scope Z_scope.
 
 (** ** What C's loops make of the tuples: where each must end, and where it ends now *)
 Lemma ends_below lens its extra : forall k upper, map lens (seq k (length its + extra)) = map len its ++ repeat 0 extra ->
@@ -182,7 +180,7 @@ Section Valid.
       assert (Lo : last (map off (items m)) (pd_special m) = last (map off r) (off it)).
       { rewrite I. unfold rest. rewrite map_app. apply last_app_cons. }
       rewrite Ga, Gl, Fi, Lo. change (runs Move rest upper) with (runs_from Move rest upper (stop it) (stop it)). rewrite (gaps_walk rest upper (stop it) (stop it) upper).
-      unfold rest. cbn [ScanAvx2.gap_list map]. rewrite Z.eqb_refl. cbn [app]. rewrite Squeezed.last_cons, Z.sub_diag, Z.add_0_r. reflexivity. }
+      unfold rest. cbn [ScanAvx2.gap_list map]. rewrite Z.eqb_refl. cbn [app]. rewrite last_of_cons, Z.sub_diag, Z.add_0_r. reflexivity. }
     destruct ((longest (items m) <=? 32) && presorted (pd_special m) (items m)) eqn:B4.
     { cbn [ScanAvx2Moves.moves body suits] in *. unfold Algorithms.slide. rewrite St, Suits. unfold ScanAvx2Moves.slide.
       change (ScanAvx2.first_moved (ScanAvx2Moves.with_hole m s)) with (ScanAvx2.first_moved s). change (ScanAvx2.nitems (ScanAvx2Moves.with_hole m s)) with (ScanAvx2.nitems s).

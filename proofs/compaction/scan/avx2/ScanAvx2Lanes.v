@@ -1,11 +1,10 @@
 (* SPDX-License-Identifier: PostgreSQL *)
 (** * What the helpers of avx2.c make of registers *)
-From Coq Require Import String ZArith Lia List Bool.
-From Pgquern.instructions Require Import Lanes Logic Arithmetic Shift Masked Compare Permute Scalar Facts Program ProgramFacts LaneFacts.
+From Coq Require Import String.
+From Pgquern.common Require Import Integers ListFacts.
+From Pgquern.instructions Require Import Lanes Logic Arithmetic Shift Compare Permute Facts ProgramFacts LaneFacts.
 From Pgquern.compaction Require Import ScanLanes.
 From Pgquern.compaction Require ScanAvx2.
-Import ListNotations.
-Local Open Scope Z_scope.
 
 Notation reg2 := (register_of 2).
 Notation reg4 := (register_of 4).

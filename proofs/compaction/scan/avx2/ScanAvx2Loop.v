@@ -1,11 +1,11 @@
 (* SPDX-License-Identifier: PostgreSQL *)
 (** * The loop of the scan of avx2.c: what the rounds so far have gathered *)
-From Coq Require Import String ZArith Lia List Bool.
-From Pgquern.instructions Require Import Lanes Logic Arithmetic Shift Masked Compare Permute Scalar Facts Program ProgramFacts LaneFacts.
+From Coq Require Import String.
+From Pgquern.common Require Import Integers ListFacts.
+From Pgquern.instructions Require Import Lanes Logic Arithmetic Masked Compare Permute Scalar Facts ProgramFacts
+  LaneFacts.
 From Pgquern.compaction Require Import ScanLanes ScanAvx2Lanes ScanAvx2Round Page Decode.
 From Pgquern.compaction Require ScanAvx2.
-Import ListNotations.
-Local Open Scope Z_scope.
 
 (** The number of the last one that is set, counted from 1; 0 if none is. *)
 Fixpoint last_set (us : list bool) : Z :=
@@ -66,9 +66,6 @@ Proof. intros S. apply Forall_map. eapply Forall_impl; [|exact S]. intros x. app
 
 Definition kept_count (l : list lane) : nat := length (filter kept l).
 
-Lemma filter_bound {A} (f : A -> bool) l : (length (filter f l) <= length l)%nat.
-Proof. induction l as [|x l IH]; [auto|]. cbn [filter length]. destruct (f x); cbn [length]; lia. Qed.
-
 Lemma store_tuples_is l to n : length l = 16%nat -> sound_lanes l -> forall done, listed to 1 n = done ->
   let r := ScanAvx2.store_tuples to (1 + n) (number_of_bits (map kept l)) (reg4 (firstn 8 (map tuple_of l))) (reg4 (skipn 8 (map tuple_of l))) in
   listed (fst (fst r)) 1 (n + kept_count l) = done ++ map tuple_of (filter kept l) /\ fst (fst r) 0%nat = to 0%nat /\
@@ -91,7 +88,7 @@ Proof.
   { apply Forall_app. split; [|exact Vb]. apply tuples_range. apply incl_Forall with b; [|exact Sb]. intros x X. now apply filter_In in X. }
   assert (Ka : length (map tuple_of (filter kept a)) = kept_count a) by apply map_length.
   assert (Kb : length (map tuple_of (filter kept b)) = kept_count b) by apply map_length.
-  pose proof (filter_bound kept a) as Ba. fold (kept_count a) in Ba.
+  pose proof (filter_length_le kept a) as Ba. fold (kept_count a) in Ba.
   cbn [fst snd]. split; [|split; [|split]].
   - rewrite K, filter_app, map_app, app_assoc, Nat.add_assoc, <- Kb. replace (1 + n + kept_count a)%nat with (1 + (n + kept_count a))%nat by lia.
     rewrite store_behind by (rewrite ?Kb; assumption). f_equal. rewrite <- Ka. rewrite store_behind by (rewrite ?Ka; assumption).
@@ -285,7 +282,7 @@ Proof.
   destruct (store_tuples_is next (ScanAvx2.tuples s) (kept_count l) L S _ Gt) as (T1 & T2 & T3 & T4).
   destruct (ScanAvx2.store_tuples _ _ _ _ _) as [[to at_] ok]. cbn [fst snd] in *.
   assert (Kc : kept_count (l ++ next) = (kept_count l + kept_count next)%nat) by (unfold kept_count; now rewrite filter_app, app_length).
-  pose proof (filter_bound kept l) as Bk. fold (kept_count l) in Bk.
+  pose proof (filter_length_le kept l) as Bk. fold (kept_count l) in Bk.
   split; [|split; reflexivity].
   split; cbn [ScanAvx2.words ScanAvx2.tuples ScanAvx2.next ScanAvx2.base ScanAvx2.bounds ScanAvx2.nused ScanAvx2.nline_left ScanAvx2.inside].
   - rewrite Nat2Z.id, app_length, L, news_app. fold i.

@@ -4,12 +4,10 @@
     The functions have C's names and stand in C's order: how tuples move by the arrays of the scan, in the way that ScanAvx2.v chooses,
     and pgq_compaction_avx2.  A register of 32 bytes is a place in scratch memory, as in Algorithms.v, which also says how tuples move
     from slot to slot (slots.h). *)
-From Coq Require Import ZArith List Bool.
+From Pgquern.common Require Import Integers.
 From Pgquern.compaction Require Import Page Memory Algorithms.
 From Pgquern.compaction Require Scan ByArrays.
 From Pgquern.compaction Require Import ScanAvx2.
-Import ListNotations.
-Local Open Scope Z_scope.
 
 (** [off_above]: where the tuple before the [i]-th one starts. *)
 Definition off_above (s : scan) (i : nat) : Z := Z.land (found_tuples s i) 65535.

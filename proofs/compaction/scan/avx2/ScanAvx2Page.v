@@ -1,13 +1,12 @@
 (* SPDX-License-Identifier: PostgreSQL *)
 (** * The scan of avx2.c, of a whole page *)
-From Coq Require Import String ZArith Lia List Bool.
+From Coq Require Import String.
+From Pgquern.common Require Import Integers ListFacts.
 From Pgquern.instructions Require Import Lanes Logic Arithmetic Shift Masked Compare Permute Scalar Facts Program ProgramFacts LaneFacts.
 From Pgquern.compaction Require Import ScanLanes ScanAvx2Lanes ScanAvx2Round ScanAvx2Loop ScanAvx2Survey.
 From Pgquern.compaction Require Import Page Memory Algorithms Spec Decode Pointers Choice Chosen ScanAvx2Facts.
 From Pgquern.compaction Require Scan ScanFacts Scanned ScannedPage.
 From Pgquern.compaction Require ScanAvx2.
-Import ListNotations.
-Local Open Scope Z_scope.
 
 (** ** The survey of all tuples *)
 Definition nothing_surveyed (old : nat -> Z) : ScanAvx2.survey := ScanAvx2.Survey ScanAvx2.setzero ScanAvx2.setzero old 0 0 true.
@@ -81,12 +80,9 @@ Qed.
 (** Each tuple with the one before it. *)
 Definition pairs_of (above : Z) (ts : list Z) : list pair := combine ts (above :: ts).
 
-Lemma last_from {A} (a : list A) : forall t d, last (t :: a) d = last a t.
-Proof. induction a as [|u a IH]; intros t d; [reflexivity|]. change (last (t :: u :: a) d) with (last (u :: a) d). now rewrite !IH. Qed.
-
 Lemma pairs_of_app a b : forall above, pairs_of above (a ++ b) = pairs_of above a ++ pairs_of (last a above) b.
 Proof.
-  unfold pairs_of. induction a as [|t a IH]; intros above; [reflexivity|]. cbn [app combine]. f_equal. rewrite IH, last_from. reflexivity.
+  unfold pairs_of. induction a as [|t a IH]; intros above; [reflexivity|]. cbn [app combine]. f_equal. rewrite IH, last_of_cons. reflexivity.
 Qed.
 
 Lemma combine_parts {A B} : forall (u u' : list A) (v : list B),
@@ -105,16 +101,10 @@ Proof.
   - unfold pair in *. rewrite combine_length, skipn_length. cbn [length]. rewrite firstn_length, app_length. lia.
 Qed.
 
-Lemma combine_fsts {A B} (u : list A) (v : list B) : length u = length v -> map fst (combine u v) = u /\ map snd (combine u v) = v.
-Proof.
-  revert v. induction u as [|x u IH]; intros [|y v] L; try discriminate; [auto|]. cbn [combine map fst snd]. destruct (IH v) as [A1 A2]; [cbn in L; lia|].
-  now rewrite A1, A2.
-Qed.
-
 Lemma last_is_nth ts others above : (if (length ts =? 0)%nat then above else nth (length ts - 1) (ts ++ others) 0) = last ts above.
 Proof.
   destruct ts as [|t ts]; [reflexivity|]. cbn [length Nat.eqb]. rewrite app_nth1 by (cbn; lia). rewrite Nat.sub_succ, Nat.sub_0_r.
-  rewrite last_from. clear. revert t. induction ts as [|u ts IH]; intros t; [reflexivity|]. rewrite last_from. exact (IH u).
+  rewrite last_of_cons. clear. revert t. induction ts as [|u ts IH]; intros t; [reflexivity|]. rewrite last_of_cons. exact (IH u).
 Qed.
 
 Lemma compare_lanes ts others above done v i n : surveyed done v -> i = Z.of_nat (length done) -> (length done <= 2042)%nat ->
@@ -126,7 +116,7 @@ Proof.
   intros S I Bd L W Wa Pr Bn C1 C2. destruct (pairs_of_lanes ts others above L) as (junk & E & Lj).
   assert (Lx : length (ts ++ others) = length (above :: firstn 7 (ts ++ others))).
   { cbn [length]. rewrite firstn_length, app_length. lia. }
-  destruct (combine_fsts _ _ Lx) as [F1 F2]. rewrite E in F1, F2. rewrite <- F1 at 1. rewrite <- F2.
+  destruct (combine_both _ _ Lx) as [F1 F2]. rewrite E in F1, F2. rewrite <- F1 at 1. rewrite <- F2.
   assert (Lp : length (pairs_of above ts) = length ts) by (unfold pairs_of, pair in *; rewrite combine_length; cbn [length]; lia).
   apply compare_surveys; try assumption.
   - rewrite app_length, Lp. exact Lj.

@@ -1,11 +1,10 @@
 (* SPDX-License-Identifier: PostgreSQL *)
 (** * One round of the scan of avx2.c: sixteen line pointers *)
-From Coq Require Import String ZArith Lia List Bool.
+From Coq Require Import String.
+From Pgquern.common Require Import Integers.
 From Pgquern.instructions Require Import Lanes Logic Arithmetic Shift Masked Compare Permute Scalar Facts Program ProgramFacts LaneFacts.
 From Pgquern.compaction Require Import ScanLanes ScanAvx2Lanes Page Decode.
 From Pgquern.compaction Require ScanAvx2.
-Import ListNotations.
-Local Open Scope Z_scope.
 
 (** ** Words of bits *)
 Lemma bits_of_number us : (length us <= 32)%nat -> bits (bytes_of 4 (number_of_bits us)) = us ++ repeat false (32 - length us).
@@ -22,20 +21,11 @@ Proof.
   apply E. exact L.
 Qed.
 
-Lemma count_false n : count (repeat false n) = 0.
-Proof. induction n as [|n IH]; [reflexivity|]. unfold count in *. cbn [repeat fold_right Z.b2z]. now rewrite IH. Qed.
-
 Lemma popcnt_is us : (length us <= 32)%nat -> ScanAvx2.popcnt (number_of_bits us) = count us.
 Proof.
   intros L. change (ScanAvx2.popcnt (number_of_bits us)) with (Lanes.number (population (bytes_of 4 (number_of_bits us)))).
   unfold population. rewrite bits_of_number, number_bytes_of, count_app, count_false by exact L. rewrite Z.add_0_r. apply Z.mod_small.
   pose proof (count_bounds us). cbn [span]. lia.
-Qed.
-
-Lemma count_selected {A} : forall k (l : list A), length k = length l -> count k = Z.of_nat (length (selected k l)).
-Proof.
-  induction k as [|t k IH]; intros [|x l] L; try discriminate; [reflexivity|]. cbn [selected]. rewrite app_length, Nat2Z.inj_add, <- IH by (cbn in L; lia).
-  unfold count. cbn [fold_right]. now destruct t.
 Qed.
 
 Lemma low_byte_of_bits a b : length a = 8%nat -> Z.land (number_of_bits (a ++ b)) 255 = number_of_bits a.
@@ -213,19 +203,13 @@ Section Round.
     rewrite E. destruct (fst x), (is_used (snd x)), (lp_len (snd x) =? 0); reflexivity.
   Qed.
 
-  Lemma land_not_7 x : Z.land x (Z.lnot 7) = x / 8 * 8.
-  Proof.
-    change (Z.land x (Z.lnot 7)) with (Z.land x (Z.lnot (Z.ones 3))). rewrite <- Z.ldiff_land, Z.ldiff_ones_r by lia.
-    rewrite Z.shiftr_div_pow2, Z.shiftl_mul_pow2 by lia. reflexivity.
-  Qed.
-
   Lemma length_is : ScanAvx2.and (ScanAvx2.and (Table.intrinsic "_mm256_add_epi16" [reg (fun x => lp_len (snd x)); ScanAvx2.set1_epi16 7])
     (ScanAvx2.set1_epi16 (Z.lnot 7))) (reg (fun x => ones (kept x))) = reg len_of.
   Proof.
     rewrite !set1_lanes.
     change (Table.intrinsic "_mm256_add_epi16" [reg (fun x => lp_len (snd x)); reg (fun _ => 7)]) with
       (add 2 (reg (fun x => lp_len (snd x))) (reg (fun _ => 7))).
-    rewrite add_lanes, !and_is by lia. apply same_lanes. intros x I. rewrite land_ones, land_not_7. reflexivity.
+    rewrite add_lanes, !and_is by lia. apply same_lanes. intros x I. rewrite land_ones, aligned_down. reflexivity.
   Qed.
 
   Lemma off_is : ScanAvx2.and (ScanAvx2.and (reg (fun x => snd x mod 65536)) (ScanAvx2.set1_epi16 ScanAvx2.LP_OFF_MASK))

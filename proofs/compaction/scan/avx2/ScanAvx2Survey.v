@@ -1,11 +1,11 @@
 (* SPDX-License-Identifier: PostgreSQL *)
 (** * The survey of avx2.c: each tuple against the one before it, eight at a time *)
-From Coq Require Import String ZArith Lia List Bool.
-From Pgquern.instructions Require Import Lanes Logic Arithmetic Shift Masked Compare Permute Scalar Facts Program ProgramFacts LaneFacts.
-From Pgquern.compaction Require Import ScanLanes ScanAvx2Lanes ScanAvx2Round Page Decode.
+From Coq Require Import String.
+From Pgquern.common Require Import Integers ListFacts.
+From Pgquern.instructions Require Import Lanes Logic Arithmetic Shift Masked Compare Permute Scalar Facts ProgramFacts
+  LaneFacts.
+From Pgquern.compaction Require Import ScanLanes ScanAvx2Lanes ScanAvx2Round ScanAvx2Loop Decode.
 From Pgquern.compaction Require ScanAvx2.
-Import ListNotations.
-Local Open Scope Z_scope.
 
 (** A tuple's word, with that of the one before it. *)
 Definition pair := (Z * Z)%type.
@@ -44,9 +44,6 @@ Proof.
   rewrite IH by (cbn in L; lia). f_equal. apply lor_both.
 Qed.
 
-Lemma existsb_map {A B} (f : A -> B) g l : existsb g (map f l) = existsb (fun x => g (f x)) l.
-Proof. induction l as [|x l IH]; [reflexivity|]. cbn [map existsb]. now rewrite IH. Qed.
-
 Lemma clear_before_found us vs : existsb (fun t => t) us = true -> clear_before (us ++ vs) = clear_before us.
 Proof. induction us as [|[|] us IH]; intros E; [discriminate|reflexivity|]. cbn [app clear_before]. rewrite IH; [reflexivity|exact E]. Qed.
 Lemma clear_before_not_found us vs : existsb (fun t => t) us = false -> clear_before (us ++ vs) = Z.of_nat (length us) + clear_before vs.
@@ -65,10 +62,6 @@ Proof.
     apply Z.bits_inj'; intros i I; rewrite Z.land_spec, Z.bits_0; change 65536 with (2 ^ 16) in *; (destruct (Z.lt_ge_cases i 16);
       [rewrite Z.mul_pow2_bits_low by lia; apply andb_false_r|rewrite <- (Z.mod_small a (2 ^ 16)), Z.mod_pow2_bits_high by lia; reflexivity]).
 Qed.
-Lemma filter_length {A} (f : A -> bool) l : (length (filter f l) <= length l)%nat.
-Proof. induction l as [|x l IH]; [auto|]. cbn [filter length]. destruct (f x); cbn [length]; lia. Qed.
-Lemma selected_filter' {A} (f : A -> bool) (g : A -> Z) l : selected (map f l) (map g l) = map g (filter f l).
-Proof. induction l as [|x l IH]; [reflexivity|]. cbn [map selected filter]. rewrite IH. now destruct (f x). Qed.
 
 (** [compare_tuples]: the first lanes are the next tuples, the others do not count. *)
 Section Compare.
@@ -241,12 +234,12 @@ Section Compare.
     destruct (pack_is gaps _ Lg ltac:(rewrite map_length; exact q_length) Rw) as (others & Pk & Lo & Ro). rewrite Pk.
     assert (Sl : selected gaps (map (fun x : bool * pair => if fst x then gap_word (snd x) else ws x) q) = map gap_word (filter is_gap chunk)).
     { unfold gaps, q. rewrite map_app, !map_map. cbn [fst snd]. clear.
-      transitivity (selected (map is_gap chunk) (map gap_word chunk)); [|apply selected_filter'].
+      transitivity (selected (map is_gap chunk) (map gap_word chunk)); [|apply selected_filter].
       induction chunk as [|p r IH]; cbn [map app selected].
       - induction junk as [|p r IH]; [reflexivity|exact IH].
       - now rewrite IH. }
     rewrite Sl in *. rewrite popcnt_is by lia. rewrite Cg, Nat2Z.id.
-    assert (Lf : (length (filter is_gap done) <= length done)%nat) by apply filter_length.
+    assert (Lf : (length (filter is_gap done) <= length done)%nat) by apply filter_length_le.
     split; cbn [ScanAvx2.unsorted_lanes ScanAvx2.overlapping_lanes ScanAvx2.gap_words ScanAvx2.next_gap ScanAvx2.first_gap ScanAvx2.gaps_inside].
     - eexists. split; [reflexivity|]. split; [rewrite ProgramFacts.map2_length, Lj; lia|].
       rewrite existsb_or by (rewrite Lj; exact Lus). now rewrite Fus, Ex, existsb_app.

@@ -5,10 +5,10 @@
     table of instructions/ gives it and that is run against the CPU; a mask, a [uint32_t] and a [uint16_t] are numbers.  What C
     leaves uninitialised in its arrays is an argument.  [inside] says that all of what is loaded and stored lay in its array, or in
     the page, so far. *)
-From Coq Require Import String ZArith List Bool.
+From Coq Require Import String.
+From Pgquern.common Require Import Integers.
 From Pgquern.instructions Require Import Lanes Table.
-From Pgquern.compaction Require Import Page Memory.
-Import ListNotations.
+From Pgquern.compaction Require Import Page.
 Local Open Scope string_scope.
 Local Open Scope list_scope.
 Local Open Scope Z_scope.

@@ -5,11 +5,11 @@
     the table of instructions/ gives it and that is run against the CPU, and a [uint32_t] is a number.  Arrays are of numbers, from
     0 on; what C leaves uninitialised is an argument.  The registers stand in two records, each with what C computes between two
     comments, so that a proof can speak of them one by one. *)
-From Coq Require Import String ZArith List Bool.
+From Coq Require Import String.
+From Pgquern.common Require Import Integers.
 From Pgquern.instructions Require Import Lanes Table.
 From Pgquern.compaction Require Import Page.
 From Pgquern.compaction Require Scan ScanAvx512.
-Import ListNotations.
 Local Open Scope string_scope.
 Local Open Scope list_scope.
 Local Open Scope Z_scope.

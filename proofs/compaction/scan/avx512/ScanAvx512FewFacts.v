@@ -1,18 +1,12 @@
 (* SPDX-License-Identifier: PostgreSQL *)
 (** * The registers of AVX-512's scan of few line pointers, in C's order *)
-From Coq Require Import String ZArith Lia List Bool.
+From Coq Require Import String.
+From Pgquern.common Require Import Integers ListFacts.
 From Pgquern.instructions Require Import Lanes Logic Arithmetic Shift Masked Compare Permute Scalar Facts Program ProgramFacts LaneFacts.
 From Pgquern.compaction Require Import ScanLanes ScanAvx2Lanes ScanAvx2Round ScanAvx2Loop ScanAvx2Survey Page Decode ScanAvx2Page ScanAvx512FewLanes.
 From Pgquern.compaction Require ScanAvx512Few.
-Import ListNotations.
-Local Open Scope Z_scope.
 
 (** ** The line pointers *)
-Lemma cut_to_8 x : Z.land x (Z.lnot 7) = x / 8 * 8.
-Proof.
-  change (Z.land x (Z.lnot 7)) with (Z.land x (Z.lnot (Z.ones 3))). rewrite <- Z.ldiff_land, Z.ldiff_ones_r by lia.
-  rewrite Z.shiftr_div_pow2, Z.shiftl_mul_pow2 by lia. reflexivity.
-Qed.
 
 (** The sign of a lane. *)
 Lemma sign_is x : (signed 4 (x mod span 4) <? 0) = Z.testbit x 31.
@@ -80,7 +74,7 @@ Section Take.
   Proof.
     rewrite and_says, masked_add_says, shift_17_says, !(set1_lanes l), shift_right_lanes, add_lanes, masked_zero_lanes, and_lanes
       by (assumption || lia).
-    apply same_lanes. intros x I. pose proof (word_in x I) as W. unfold word32 in W. rewrite cut_to_8. unfold len_of.
+    apply same_lanes. intros x I. pose proof (word_in x I) as W. unfold word32 in W. rewrite aligned_down. unfold len_of.
     destruct (kept x); [|reflexivity]. unfold maxalign, lp_len. change (span 4) with 4294967296. rewrite Z.mod_small by exact W.
     rewrite Z.shiftr_div_pow2 by lia. reflexivity.
   Qed.
@@ -98,9 +92,9 @@ Definition place_lanes (l : list lane) (top : Z) : list (lane * Z) := combine l 
 Lemma placed_length l top : length (place_lanes l top) = length l.
 Proof. unfold place_lanes. rewrite combine_length, tops_length. lia. Qed.
 Lemma placed_firsts l top : map fst (place_lanes l top) = l.
-Proof. apply combine_fsts. symmetry. apply tops_length. Qed.
+Proof. apply combine_both. symmetry. apply tops_length. Qed.
 Lemma placed_tops l top : map snd (place_lanes l top) = tops top l.
-Proof. apply combine_fsts. symmetry. apply tops_length. Qed.
+Proof. apply combine_both. symmetry. apply tops_length. Qed.
 Lemma placed_map {A} (f : lane -> A) l top : map f l = map (fun y => f (fst y)) (place_lanes l top).
 Proof. rewrite <- (placed_firsts l top) at 1. apply map_map. Qed.
 
@@ -199,7 +193,7 @@ Section Compare.
   Lemma moves_count : length moves_of = kept_count l /\ (length moves_of <= 16)%nat.
   Proof.
     unfold moves_of. rewrite map_length, placed_length. fold (kept_count l). split; [reflexivity|].
-    rewrite <- sixteen_lanes. apply filter_bound.
+    rewrite <- sixteen_lanes. apply filter_length_le.
   Qed.
 
   Definition compared_lanes : ScanAvx512Few.compared :=

@@ -1,11 +1,11 @@
 (* SPDX-License-Identifier: PostgreSQL *)
 (** * What the intrinsics of AVX-512's scan of few line pointers make of sixteen lanes of 32 bits, and of masks *)
-From Coq Require Import String ZArith Lia List Bool.
-From Pgquern.instructions Require Import Lanes Logic Arithmetic Shift Masked Compare Permute Scalar Facts Program ProgramFacts LaneFacts.
+From Coq Require Import String.
+From Pgquern.common Require Import Integers ListFacts.
+From Pgquern.instructions Require Import Lanes Logic Arithmetic Shift Masked Compare Permute Scalar Facts ProgramFacts
+  LaneFacts.
 From Pgquern.compaction Require Import ScanLanes ScanAvx2Lanes ScanAvx2Round ScanAvx2Loop ScanAvx2Survey.
 From Pgquern.compaction Require ScanAvx512Few.
-Import ListNotations.
-Local Open Scope Z_scope.
 
 Lemma set1_says c : ScanAvx512Few.set1 c = spread 16 (bytes_of 4 c).
 Proof. reflexivity. Qed.
@@ -184,8 +184,6 @@ Proof.
 Qed.
 
 (** ** Lists of lanes *)
-Lemma choose_map {A B} (f : A -> B) : forall k a b, choose k (map f a) (map f b) = map f (choose k a b).
-Proof. induction k as [|t k IH]; intros [|x a] [|y b]; cbn [map choose]; auto. rewrite IH. now destruct t. Qed.
 
 Lemma masked_words ks a b : length ks = 16%nat -> masked 4 (reg4 b) (register_of_bits ks) (reg4 a) = reg4 (choose ks a b).
 Proof. intros L. unfold masked. rewrite bits_of_mask, !lanes_pieces, choose_map by (exact L || lia). reflexivity. Qed.

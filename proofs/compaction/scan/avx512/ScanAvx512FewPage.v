@@ -1,14 +1,12 @@
 (* SPDX-License-Identifier: PostgreSQL *)
 (** * AVX-512's scan of at most 16 line pointers finds what the page holds *)
-From Coq Require Import String ZArith Lia List Bool.
+From Pgquern.common Require Import Integers ListFacts.
 From Pgquern.instructions Require Import Lanes Scalar Facts ProgramFacts LaneFacts.
 From Pgquern.compaction Require Import ScanLanes ScanAvx2Lanes ScanAvx2Round ScanAvx2Loop ScanAvx2Survey ScanAvx2Facts ScanAvx2Page.
 From Pgquern.compaction Require Import Page Memory Algorithms Spec Decode Pointers Choice Chosen ScanAvx512FewLanes ScanAvx512FewFacts ScanAvx512FewTuples.
 From Pgquern.compaction Require Scan ScanFacts Scanned ScannedPage.
 From Pgquern.compaction Require ScanAvx2.
 From Pgquern.compaction Require ScanAvx512Few.
-Import ListNotations.
-Local Open Scope Z_scope.
 
 (** A stored list, read again; a list, place by place. *)
 Lemma store_reads w a xs k : (0 < w)%nat -> (k < length xs)%nat -> (k < 16)%nat ->
@@ -242,7 +240,7 @@ Section Page.
         destruct (they_say 0) as (_ & E & _). rewrite <- E. destruct (scan_arrays d some) as (_ & _ & (o1 & E1) & (o2 & E2)). fold s in E1, E2.
         rewrite E1, E2. apply (mapped_nths (0, 0)). intros i I.
         assert (L : (length (filter further moved) <= 16)%nat).
-        { pose proof (filter_length further moved) as F. pose proof count_small as [C1 C2]. unfold moved at 2, pairs_of, pair in F.
+        { pose proof (filter_length_le further moved) as F. pose proof count_small as [C1 C2]. unfold moved at 2, pairs_of, pair in F.
           rewrite combine_length in F. unfold pair in *. lia. }
         rewrite !store_reads by (rewrite ?app_length, ?map_length; lia). rewrite !app_nth1 by (rewrite map_length; exact I).
         rewrite (nth_indep _ 0 (fst ((0, 0) : Z * Z))) by (rewrite map_length; exact I). rewrite map_nth.

@@ -2,13 +2,11 @@
 (** * What AVX-512's scan of few line pointers compares: the tuples' words, and the tuples
 
     A word has by how much its tuple moves above where the tuple must end.  On a page whose tuples are in bounds both fit. *)
-From Coq Require Import ZArith Lia List Bool.
+From Pgquern.common Require Import Integers.
 From Pgquern.instructions Require Import Lanes Scalar.
 From Pgquern.compaction Require Import Page Decode Choice ScanAvx2Round ScanAvx2Survey ScanAvx2Facts ScanAvx2Page ScanAvx512FewLanes ScanAvx512FewFacts.
 From Pgquern.compaction Require Scan.
 From Pgquern.compaction Require ScanAvx512Few.
-Import ListNotations.
-Local Open Scope Z_scope.
 
 (** ** Numbers of 16 bits above others *)
 Lemma lor_high s e : 0 <= e < 65536 -> Z.lor (Z.shiftl s 16) e = e + 65536 * s.

@@ -3,20 +3,10 @@
 
     What pgq_compaction_avx512 makes of its scan, of many line pointers or of at most 16, is the way that is proved, the line pointers of
     the specification, and the header. *)
-From Coq Require Import ZArith List Bool Lia.
+From Pgquern.common Require Import Integers.
 From Pgquern.compaction Require Import Page Memory Algorithms Spec Moves Decode Copies Pointers Repair Choice Chosen Scan ScanFacts Scanned ScannedPage.
 From Pgquern.compaction Require Import ScanAvx512Page ScanAvx512FewPage ByArraysFacts.
-From Pgquern.compaction Require Windows ByArrays ScanAvx2Kernel ScanAvx512 ScanAvx512Few ScanAvx512Moves ScanAvx512SqueezeFacts.
-Import ListNotations.
-Local Open Scope Z_scope.
-
-(** If all lengths add up as if each were the longest, each is. *)
-Lemma all_longest its n : Forall (fun it => len it <= n) its -> total its = Z.of_nat (length its) * n -> Forall (fun it => len it = n) its.
-Proof.
-  intros F. induction F as [|it r L F IH]; intros T; constructor; cbn [total length] in T;
-    (assert (U : total r <= Z.of_nat (length r) * n) by (clear - F; induction F as [|x r L F IH]; cbn [total length]; lia)); [lia|].
-  apply IH. lia.
-Qed.
+From Pgquern.compaction Require Slots Windows ByArrays ScanAvx2Kernel ScanAvx512 ScanAvx512Few ScanAvx512Moves ScanAvx512SqueezeFacts.
 
 Lemma shortest_says its : (32 <=? fold_right (fun it n => Z.min (len it) n) 65535 its) = all_at_least 32 its.
 Proof.
@@ -147,7 +137,7 @@ Section Told.
     intros Nz n longest_. unfold n, longest_. rewrite (t_longest _ _ told), (t_total _ _ told), (t_count _ _ told). unfold Choice.nitems. rewrite Nat2Z.id.
     assert (One : total (items m) = Z.of_nat (length (items m)) * longest (items m) ->
       map (ScanAvx512Moves.slot_starts s) (seq 0 (length (items m))) = map off (items m)).
-    { intros Q. pose proof (all_longest _ _ (longest_spec (items m)) Q) as A. rewrite Forall_forall in A.
+    { intros Q. pose proof (Slots.one_length _ _ (longest_spec (items m)) Q) as A. rewrite Forall_forall in A.
       assert (E : map (ScanAvx512Moves.old_ends s) (seq 0 (length (items m))) = map stop (items m)).
       { pose proof (f_equal (map snd) (ends_listed (items m) (pd_special m))) as Y. rewrite !map_map in Y. cbn [snd] in Y.
         rewrite <- (map_map fst stop), place_fst in Y. rewrite Y. apply map_ext_in. intros i I. apply in_seq in I. apply (t_known _ _ told Nz i). lia. }

@@ -1,11 +1,11 @@
 (* SPDX-License-Identifier: PostgreSQL *)
 (** * What the helpers of avx512vbmi2.c make of registers *)
-From Coq Require Import String ZArith Lia List Bool.
-From Pgquern.instructions Require Import Lanes Logic Arithmetic Shift Masked Compare Permute Scalar Facts Program ProgramFacts LaneFacts.
+From Coq Require Import String.
+From Pgquern.common Require Import Integers.
+From Pgquern.instructions Require Import Lanes Logic Arithmetic Shift Masked Compare Permute Scalar Facts ProgramFacts
+  LaneFacts.
 From Pgquern.compaction Require Import ScanLanes ScanAvx2Lanes ScanAvx2Round.
 From Pgquern.compaction Require ScanAvx512.
-Import ListNotations.
-Local Open Scope Z_scope.
 
 Ltac in_32_lanes xs L := do 32 (destruct xs as [|? xs]; [discriminate L|]); destruct xs; [clear L|discriminate L].
 
@@ -78,8 +78,6 @@ Proof.
 Qed.
 
 (** ** A mask chooses *)
-Lemma choose_map {A B} (g : A -> B) : forall us xs ys, choose us (map g xs) (map g ys) = map g (choose us xs ys).
-Proof. induction us as [|t us IH]; intros [|x xs] [|y ys]; cbn [choose map]; try reflexivity. rewrite IH. now destruct t. Qed.
 
 Lemma choose_maps {A} (t : A -> bool) (f g : A -> Z) l : choose (map t l) (map f l) (map g l) = map (fun x => if t x then f x else g x) l.
 Proof. induction l as [|x l IH]; [reflexivity|]. cbn [map choose]. now rewrite IH. Qed.

@@ -1,12 +1,12 @@
 (* SPDX-License-Identifier: PostgreSQL *)
 (** * The loop of the scan of avx512vbmi2.c: what the vectors so far have gathered *)
-From Coq Require Import String ZArith Lia List Bool.
-From Pgquern.instructions Require Import Lanes Logic Arithmetic Shift Masked Compare Permute Scalar Facts Program ProgramFacts LaneFacts.
-From Pgquern.compaction Require Import ScanLanes ScanAvx2Lanes ScanAvx2Round ScanAvx2Loop ScanAvx2Survey Page Decode ScanAvx512Lanes.
+From Coq Require Import String.
+From Pgquern.common Require Import Integers ListFacts.
+From Pgquern.instructions Require Import Lanes Logic Arithmetic Masked Scalar Facts ProgramFacts LaneFacts.
+From Pgquern.compaction Require Import ScanLanes ScanAvx2Lanes ScanAvx2Round ScanAvx2Loop ScanAvx2Survey Page
+  ScanAvx512Lanes.
 From Pgquern.compaction Require Import ScanAvx512Round.
 From Pgquern.compaction Require ScanAvx512.
-Import ListNotations.
-Local Open Scope Z_scope.
 
 (** ** Extremes *)
 Definition short_of (x : lane) : Z := if kept x then len_of x else 65535.
@@ -126,7 +126,7 @@ Proof.
   destruct (kept x); cbn [length]; now rewrite IH.
 Qed.
 Lemma tuples_few l top : (length (tuples top l) <= length l)%nat.
-Proof. rewrite tuples_count. apply filter_bound. Qed.
+Proof. rewrite tuples_count. apply filter_length_le. Qed.
 
 Lemma moves_app a b : forall p, moves p (a ++ b) = moves p a ++ moves (last (map shift_of a) p) b.
 Proof.
@@ -147,10 +147,6 @@ Qed.
 Lemma nothing_set n : existsb (fun t : bool => t) (repeat false n) = false.
 Proof. induction n as [|n IH]; [reflexivity|exact IH]. Qed.
 
-Lemma selected_app {A} : forall u u' (l l' : list A), length u = length l -> selected (u ++ u') (l ++ l') = selected u l ++ selected u' l'.
-Proof.
-  induction u as [|t u IH]; intros u' [|x l] l' L; try discriminate; [reflexivity|]. cbn [app selected]. rewrite IH by now injection L. apply app_assoc.
-Qed.
 Lemma selected_none {A} n : forall l : list A, selected (repeat false n) l = [].
 Proof. induction n as [|n IH]; intros [|x l]; try reflexivity. cbn [repeat selected]. now rewrite IH. Qed.
 
@@ -272,7 +268,7 @@ Proof.
   { intros f F. rewrite <- (moves_tuples ks p), map_map in F. fold new in F. rewrite Forall_map in F. apply Forall_map.
     apply incl_Forall with new; [|exact F]. intros x X. now apply filter_In in X. }
   pose proof (tuples_few l special) as Bk. fold i in Bk.
-  pose proof (filter_length is_gap done) as Bg.
+  pose proof (filter_length_le is_gap done) as Bg.
   assert (Fz : (Z.lor (ScanAvx512.falls_seen v) (number_of_bits (map is_fall new ++ repeat false j)) =? 0) = negb (existsb is_fall (done ++ new))).
   { rewrite lor_is_zero, Gf, mask_is_zero, existsb_where, existsb_app. now destruct (existsb is_fall done). }
   rewrite lor_masks, moved_or by now rewrite !app_length, !map_length. rewrite Fz.

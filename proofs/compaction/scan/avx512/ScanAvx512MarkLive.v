@@ -1,10 +1,10 @@
 (* SPDX-License-Identifier: PostgreSQL *)
 (** * [prefix_xor] and [mark_live] of avx512vbmi2.c: a unit's bit is the parity of the toggles up to it *)
-From Coq Require Import String ZArith Lia List Bool.
-From Pgquern.instructions Require Import Lanes Logic Shift Masked Compare Permute Facts Program ProgramFacts LaneFacts.
+From Coq Require Import String.
+From Pgquern.common Require Import Integers.
+From Pgquern.instructions Require Import Lanes Logic Shift Masked Compare Permute Facts LaneFacts.
 From Pgquern.compaction Require Import ScanLanes ScanAvx2Lanes ScanAvx512Lanes.
-From Pgquern.compaction Require Scan ScanAvx512 ScanAvx512Squeeze.
-Import ListNotations.
+From Pgquern.compaction Require Scan ScanAvx512Squeeze.
 Local Open Scope string_scope.
 Local Open Scope list_scope.
 Local Open Scope Z_scope.

@@ -4,11 +4,9 @@
     [move_tuples] test by test, how tuples move by the arrays of a scan, and the rest of pgq_compaction_avx512.  C's two scans fill one
     [scan]; here [seen] is what of it is read after them.  A register is a place in scratch memory, as in Algorithms.v, which also says
     how tuples move from slot to slot (slots.h). *)
-From Coq Require Import ZArith List Bool.
+From Pgquern.common Require Import Integers.
 From Pgquern.compaction Require Import Page Memory Algorithms.
 From Pgquern.compaction Require Choice Scan ByArrays ScanAvx512 ScanAvx512Few ScanAvx512Squeeze.
-Import ListNotations.
-Local Open Scope Z_scope.
 
 Notation LANES := ScanAvx512.LANES.
 Notation FEW := ScanAvx512Few.FEW.

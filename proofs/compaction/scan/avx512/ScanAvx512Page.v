@@ -1,13 +1,12 @@
 (* SPDX-License-Identifier: PostgreSQL *)
 (** * The scan of avx512vbmi2.c, of a whole page *)
-From Coq Require Import String ZArith Lia List Bool.
+From Coq Require Import String.
+From Pgquern.common Require Import Integers ListFacts.
 From Pgquern.instructions Require Import Lanes Logic Arithmetic Shift Masked Compare Permute Scalar Facts Program ProgramFacts LaneFacts.
 From Pgquern.compaction Require Import ScanLanes ScanAvx2Lanes ScanAvx2Round ScanAvx2Loop ScanAvx2Survey ScanAvx512Lanes.
 From Pgquern.compaction Require Import Page Memory Algorithms Spec Decode Pointers Choice Chosen ScanAvx2Facts ScanAvx512Round ScanAvx512Loop.
 From Pgquern.compaction Require Moves Scan ScanFacts Scanned ScannedPage ScanAvx2Page.
 From Pgquern.compaction Require ScanAvx512.
-Import ListNotations.
-Local Open Scope Z_scope.
 
 (** ** The vectors, to the end *)
 Definition first_survey (m : mem) : ScanAvx512.survey :=
@@ -291,12 +290,6 @@ Section Found.
     rewrite Z.sub_diag in H. exact H.
   Qed.
 End Found.
-
-Lemma same_parts {A} : forall (u u' v v' : list A), length u = length u' -> u ++ v = u' ++ v' -> u = u' /\ v = v'.
-Proof.
-  induction u as [|x u IH]; intros [|y u'] v v' L E; try discriminate; [auto|]. cbn [app] in E. injection E as -> E. injection L as L.
-  destruct (IH u' v v' L E) as [-> ->]. auto.
-Qed.
 
 (** On every page that the kernel does not leave to [scalar] at once, the scan of [avx512] for many line pointers finds where each tuple ends,
     and where it must end, as 16 bits, behind them the new pd_upper 32 times, how many line pointers are used, and up to which one, the longest

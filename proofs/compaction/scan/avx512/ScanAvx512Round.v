@@ -1,11 +1,10 @@
 (* SPDX-License-Identifier: PostgreSQL *)
 (** * One vector of the scan of avx512vbmi2.c: 32 line pointers *)
-From Coq Require Import String ZArith Lia List Bool.
-From Pgquern.instructions Require Import Lanes Logic Arithmetic Shift Masked Compare Permute Scalar Facts Program ProgramFacts LaneFacts.
+From Coq Require Import String.
+From Pgquern.common Require Import Integers ListFacts.
+From Pgquern.instructions Require Import Lanes Logic Arithmetic Shift Masked Compare Permute ProgramFacts LaneFacts.
 From Pgquern.compaction Require Import ScanLanes ScanAvx2Lanes ScanAvx2Round ScanAvx2Loop Page Decode ScanAvx512Lanes.
 From Pgquern.compaction Require ScanAvx512.
-Import ListNotations.
-Local Open Scope Z_scope.
 
 (** ** Lane by lane *)
 Section Lanewise.
@@ -67,15 +66,6 @@ Proof.
   destruct (Z.ltb_spec 1 (snd x / 65536)), (Z.eqb_spec (snd x / 131072) 0); cbn [negb]; try reflexivity; exfalso; div_lia.
 Qed.
 
-Lemma aligned_down x : Z.land x (Z.lnot 7) = x / 8 * 8.
-Proof.
-  change (Z.land x (Z.lnot 7)) with (Z.land x (Z.lnot (Z.ones 3))). rewrite <- Z.ldiff_land, Z.ldiff_ones_r by lia.
-  rewrite Z.shiftr_div_pow2, Z.shiftl_mul_pow2 by lia. reflexivity.
-Qed.
-
-Lemma last_of_cons {A} (a : list A) : forall t d, last (t :: a) d = last a t.
-Proof. induction a as [|u a IH]; intros t d; [reflexivity|]. change (last (t :: u :: a) d) with (last (u :: a) d). now rewrite !IH. Qed.
-
 Lemma last_sum xs : forall s, last (sums_from s xs) s = s + sum xs.
 Proof.
   unfold sum. induction xs as [|x xs IH]; intros s; [cbn; lia|]. cbn [sums_from fold_right]. rewrite last_of_cons, IH. lia.
@@ -83,12 +73,6 @@ Qed.
 
 Lemma sums_length xs : forall s, length (sums_from s xs) = length xs.
 Proof. induction xs as [|x xs IH]; intros s; [reflexivity|]. cbn [sums_from length]. now rewrite IH. Qed.
-
-Lemma combine_both {A B} (u : list A) : forall v : list B, length u = length v -> map fst (combine u v) = u /\ map snd (combine u v) = v.
-Proof.
-  induction u as [|x u IH]; intros [|y v] L; try discriminate; [auto|]. cbn [combine map fst snd]. destruct (IH v) as [A1 A2]; [now injection L|].
-  now rewrite A1, A2.
-Qed.
 
 (** A lane with the place where its tuple must start: by how much the tuple moves, where it must end, and where it ends now. *)
 Definition placed_lane := (lane * Z)%type.

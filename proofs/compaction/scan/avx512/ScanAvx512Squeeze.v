@@ -3,11 +3,11 @@
 
     A unit is 8 bytes.  [live] has a bit for each unit of the page, a byte for each line of 64 bytes.  An intrinsic has the meaning that
     the table of instructions/ gives it; the shifts of [odd], a [uint32_t], lose no bit. *)
-From Coq Require Import String ZArith List Bool.
+From Coq Require Import String.
+From Pgquern.common Require Import Integers.
 From Pgquern.instructions Require Import Lanes Table.
-From Pgquern.compaction Require Import Page Memory Algorithms.
+From Pgquern.compaction Require Import Memory Algorithms.
 From Pgquern.compaction Require Scan ScanAvx512.
-Import ListNotations.
 Local Open Scope string_scope.
 Local Open Scope list_scope.
 Local Open Scope Z_scope.

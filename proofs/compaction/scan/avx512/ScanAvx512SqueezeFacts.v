@@ -1,12 +1,10 @@
 (* SPDX-License-Identifier: PostgreSQL *)
 (** * Squeezing by the arrays of the runs is squeezing by the tuples: the units that [mark_live] marks are the live ones *)
-From Coq Require Import ZArith Lia List Bool.
+From Pgquern.common Require Import Integers ListFacts.
 From Pgquern.instructions Require Import Lanes LaneFacts.
 From Pgquern.compaction Require Import Page Memory Algorithms Spec Moves Decode Squeezing Copies.
 From Pgquern.compaction Require Scan Squeezed ScanAvx512 ScanAvx512Squeeze.
 From Pgquern.compaction Require Import ScanAvx512MarkLive.
-Import ListNotations.
-Local Open Scope Z_scope.
 
 (** ** Where, going upwards, live begins or ends *)
 Fixpoint edges (above : Z) (l : list (Z * Z)) (bottom : Z) : list Z :=
@@ -141,7 +139,7 @@ Lemma lowest_walk r : forall upper start_ stop_,
 Proof.
   induction r as [|it r IH]; intros upper start_ stop_; cbv zeta; cbn [ScanAvx512.run_list total map].
   - cbn [last fst snd]. lia.
-  - rewrite Squeezed.last_cons. replace (upper - (len it + total r)) with (upper - len it - total r) by lia. destruct (Z.eqb_spec (stop it) start_) as [Q|Q]; cbn [app].
+  - rewrite (@last_of_cons Z). replace (upper - (len it + total r)) with (upper - len it - total r) by lia. destruct (Z.eqb_spec (stop it) start_) as [Q|Q]; cbn [app].
     + replace (upper + (stop_ - start_)) with (upper - len it + (stop_ - off it)) by (unfold stop in Q; lia). apply IH.
     + pose proof (IH (upper - len it) (off it) (stop it)) as E. cbv zeta in E. replace (upper - len it + (stop it - off it)) with upper in E by (unfold stop; lia).
       exact E.
@@ -253,13 +251,13 @@ Section Squeeze.
     pose proof (lowest_walk r (upper - len it) (off it) (stop it)) as Lw. cbv zeta in Lw.
     replace (upper - len it + (stop it - off it)) with upper in Lw by (unfold stop; lia). rewrite <- runs, last_of_array in Lw by exact Fn. cbn [fst snd] in Lw.
     replace (upper - len it - total r) with (new_upper_of m) in Lw by (rewrite <- Tu; unfold rest; cbn [total]; lia).
-    set (lowest := last (map off rest) upper). assert (El : last (map off r) (off it) = lowest) by (unfold lowest, rest; cbn [map]; now rewrite Squeezed.last_cons).
+    set (lowest := last (map off rest) upper). assert (El : last (map off r) (off it) = lowest) by (unfold lowest, rest; cbn [map]; now rewrite (@last_of_cons Z)).
     rewrite Lw, El. change LINE with 64 in *. replace (upper + 64 - 1) with (upper + 63) by lia. set (line := (upper + 63) / 64).
     assert (Ee : line_end upper = 64 * line) by (unfold line_end, line; lia).
     assert (Lb : 0 <= lowest / 64 <= line).
     { destruct (Squeezed.lowest_spec m page_m valid rest upper started sorted) as [Lu Li]. fold lowest in Lu.
-      assert (0 <= lowest). { assert (I : In lowest (map off rest)). { unfold lowest, rest. cbn [map]. rewrite Squeezed.last_cons. clear. generalize (off it). 
-          induction (map off r) as [|y l IH]; intros z; [now left|]. rewrite Squeezed.last_cons. right. apply IH. }
+      assert (0 <= lowest). { assert (I : In lowest (map off rest)). { unfold lowest, rest. cbn [map]. rewrite (@last_of_cons Z). clear. generalize (off it). 
+          induction (map off r) as [|y l IH]; intros z; [now left|]. rewrite (@last_of_cons Z). right. apply IH. }
         apply in_map_iff in I as (x & <- & X). pose proof rest_units as Ru. rewrite Forall_forall in Ru. apply (Ru x X). }
       unfold line. div_lia. }
     rewrite Ee. replace (64 * line - lowest / 64 * 64) with ((line - lowest / 64) * 64) by lia. rewrite Z.div_mul by lia.

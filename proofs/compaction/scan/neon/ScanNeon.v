@@ -5,11 +5,11 @@
     table of instructions/ gives it and that is run against the CPU.  Arrays are of numbers, from 0 on: [words] and [tuples] of 32
     bits, [gaps] of bytes.  A tuple's word has where it must end, and above, where it ends now.  What C leaves uninitialised is an
     argument.  [inside] says that all of what is loaded and stored lay in its array, or in the page, so far. *)
-From Coq Require Import String ZArith List Bool.
+From Coq Require Import String.
+From Pgquern.common Require Import Integers.
 From Pgquern.instructions Require Import Lanes Masked Table.
-From Pgquern.compaction Require Import Page Memory.
+From Pgquern.compaction Require Import Page.
 From Pgquern.compaction Require ScanAvx512.
-Import ListNotations.
 Local Open Scope string_scope.
 Local Open Scope list_scope.
 Local Open Scope Z_scope.

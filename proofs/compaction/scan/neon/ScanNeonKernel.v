@@ -3,12 +3,10 @@
 
     What pgq_compaction_neon makes of its scan, by its arrays, are the copies of the way that is proved, the line pointers of the
     specification, and the header. *)
-From Coq Require Import ZArith List Bool Lia.
+From Pgquern.common Require Import Integers ListFacts.
 From Pgquern.compaction Require Import Page Memory Algorithms Spec Moves Decode Copies Windows Pointers Repair Choice Chosen Scan ScanFacts Scanned ScannedPage.
 From Pgquern.compaction Require Import ScanNeonPage ByArraysFacts.
 From Pgquern.compaction Require ByArrays ScanAvx2Kernel ScanNeon ScanNeonMoves.
-Import ListNotations.
-Local Open Scope Z_scope.
 
 Lemma u32_is x : 0 <= x < 4294967296 -> ScanNeonMoves.u32 x = x.
 Proof. apply Z.mod_small. Qed.

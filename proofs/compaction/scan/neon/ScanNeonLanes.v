@@ -1,12 +1,12 @@
 (* SPDX-License-Identifier: PostgreSQL *)
 (** * What the intrinsics and the helpers of neon.c make of registers *)
-From Coq Require Import String ZArith Lia List Bool.
-From Pgquern.instructions Require Import Lanes Logic Arithmetic Shift Masked Compare Permute Scalar Facts Program ProgramFacts LaneFacts.
-From Pgquern.compaction Require Import ScanLanes ScanAvx2Lanes ScanAvx2Round ScanAvx512Lanes.
+From Coq Require Import String.
+From Pgquern.common Require Import Integers.
+From Pgquern.instructions Require Import Lanes Logic Arithmetic Shift Masked Compare Permute Scalar Facts ProgramFacts
+  LaneFacts.
+From Pgquern.compaction Require Import ScanLanes ScanAvx2Lanes ScanAvx512Lanes.
 From Pgquern.instructions Require Neon.
 From Pgquern.compaction Require ScanNeon.
-Import ListNotations.
-Local Open Scope Z_scope.
 
 (** ** Lane by lane *)
 Section Lanewise.

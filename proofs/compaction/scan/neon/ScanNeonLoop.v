@@ -1,12 +1,10 @@
 (* SPDX-License-Identifier: PostgreSQL *)
 (** * The loop of the scan of neon.c: what the rounds so far have gathered *)
-From Coq Require Import String ZArith Lia List Bool.
+From Pgquern.common Require Import Integers.
 From Pgquern.instructions Require Import Lanes Logic Arithmetic Shift Masked Compare Permute Scalar Facts Program ProgramFacts LaneFacts.
 From Pgquern.compaction Require Import ScanLanes ScanAvx2Lanes ScanAvx2Round ScanAvx2Loop Page Decode ScanAvx512Lanes ScanAvx512Round ScanAvx512Loop.
 From Pgquern.compaction Require Import ScanNeonLanes ScanNeonRound.
 From Pgquern.compaction Require ScanAvx2 ScanNeon.
-Import ListNotations.
-Local Open Scope Z_scope.
 
 Record gathered (special : Z) (l : list lane) (s : ScanNeon.state) : Prop := {
   g_words : listed (ScanNeon.words s) 0 (length l) = news special l;

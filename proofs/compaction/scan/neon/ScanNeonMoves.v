@@ -4,12 +4,10 @@
     The functions have C's names and stand in C's order: how tuples move by the arrays of the scan, [move_tuples] test by test, and
     pgq_compaction_neon.  A register of 16 bytes is a place in scratch memory, as in Algorithms.v, which also says how tuples move from
     slot to slot (slots.h). *)
-From Coq Require Import ZArith List Bool.
+From Pgquern.common Require Import Integers.
 From Pgquern.compaction Require Import Page Memory Algorithms.
 From Pgquern.compaction Require Scan ByArrays.
 From Pgquern.compaction Require Import ScanNeon.
-Import ListNotations.
-Local Open Scope Z_scope.
 
 Definition SMALL : Z := 64.
 Definition WIDEST : Z := 256.

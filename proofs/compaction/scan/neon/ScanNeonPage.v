@@ -1,14 +1,13 @@
 (* SPDX-License-Identifier: PostgreSQL *)
 (** * The scan of neon.c, of a whole page *)
-From Coq Require Import String ZArith Lia List Bool.
+From Coq Require Import String.
+From Pgquern.common Require Import Integers ListFacts.
 From Pgquern.instructions Require Import Lanes Logic Arithmetic Shift Masked Compare Permute Scalar Facts Program ProgramFacts LaneFacts.
 From Pgquern.compaction Require Import ScanLanes ScanAvx2Lanes ScanAvx2Round ScanAvx2Loop ScanAvx2Survey.
 From Pgquern.compaction Require Import Page Memory Algorithms Spec Decode Pointers Choice Chosen ScanAvx2Facts.
 From Pgquern.compaction Require Import ScanAvx512Lanes ScanAvx512Round ScanAvx512Loop ScanAvx512Page ScanNeonLanes ScanNeonRound ScanNeonLoop ScanNeonSurvey.
 From Pgquern.compaction Require Moves Scan ScanFacts Scanned ScannedPage ScanAvx2Page.
 From Pgquern.compaction Require ScanNeon.
-Import ListNotations.
-Local Open Scope Z_scope.
 
 (** ** The rounds, to the end *)
 Definition start (m : mem) (d : ScanNeon.dirt) : ScanNeon.state :=
@@ -187,7 +186,7 @@ Proof.
   - specialize (X ((pd_special m - total (items m)) mod 4294967296) ((pd_special m - total (items m)) mod 4294967296)).
     apply listed_parts in X as [_ X]; [exact X|unfold listed; now rewrite map_length, seq_length].
   - rewrite Nu, sum_neon, Fnu, (l_nused m H count (proj1 C)). apply Z.mod_small.
-    pose proof (filter_length (fun it => is_used (word it)) (line_pointers m)) as Fl. unfold line_pointers in Fl at 2.
+    pose proof (filter_length_le (fun it => is_used (word it)) (line_pointers m)) as Fl. unfold line_pointers in Fl at 2.
     rewrite Scanned.line_pointers_from_length in Fl. pose proof (Scanned.nline_small m H). lia.
   - rewrite La, most_neon, Fla by exact Vla. exact (l_left m H count (proj1 C)).
   - reflexivity.

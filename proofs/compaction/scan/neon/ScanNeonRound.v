@@ -1,12 +1,11 @@
 (* SPDX-License-Identifier: PostgreSQL *)
 (** * One round of the scan of neon.c: eight line pointers *)
-From Coq Require Import String ZArith Lia List Bool.
+From Coq Require Import String.
+From Pgquern.common Require Import Integers ListFacts.
 From Pgquern.instructions Require Import Lanes Logic Arithmetic Shift Masked Compare Permute Scalar Facts Program ProgramFacts LaneFacts.
 From Pgquern.compaction Require Import ScanLanes ScanAvx2Lanes ScanAvx2Round ScanAvx2Loop Page Decode ScanAvx512Lanes ScanAvx512Round ScanAvx512Loop.
 From Pgquern.compaction Require Import ScanNeonLanes.
 From Pgquern.compaction Require ScanNeon.
-Import ListNotations.
-Local Open Scope Z_scope.
 
 (** A tuple's word: where it must end, and where it ends now. *)
 Definition ends_word (y : placed_lane) : Z := end_of y + 65536 * stop_of y.

@@ -1,13 +1,12 @@
 (* SPDX-License-Identifier: PostgreSQL *)
 (** * The survey of neon.c: by how much each tuple moves, against the one before it, eight at a time *)
-From Coq Require Import String ZArith Lia List Bool.
+From Coq Require Import String.
+From Pgquern.common Require Import Integers ListFacts.
 From Pgquern.instructions Require Import Lanes Logic Arithmetic Shift Masked Compare Permute Scalar Facts Program ProgramFacts LaneFacts.
 From Pgquern.compaction Require Import ScanLanes ScanAvx2Lanes ScanAvx2Round ScanAvx2Loop ScanAvx2Survey ScanAvx2Page Page Decode.
 From Pgquern.compaction Require Import ScanAvx512Lanes ScanAvx512Round ScanAvx512Loop ScanNeonLanes ScanNeonRound.
 From Pgquern.instructions Require Neon.
 From Pgquern.compaction Require ScanNeon.
-Import ListNotations.
-Local Open Scope Z_scope.
 
 (** By how much a tuple moves, and by how much the one before it. *)
 Definition further (p : Z * Z) : bool := signed 2 (fst p) >? signed 2 (snd p).
@@ -242,7 +241,7 @@ Section All.
     assert (Lp : length ps = slots) by (unfold ps; rewrite app_length, map_length, repeat_length, Ln; lia).
     destruct S as [Sg (ng & Ng & Lng & Fng) (us & Us & Lus & Fus) (fi & Fi & Lfi & Vfi & Ffi) _ _ Si].
     rewrite Lp in Sg. rewrite (Ef less_far), L, existsb_where in Fus. rewrite (Ef either), E, existsb_where in Ffi. rewrite F, count_where in Fng.
-    pose proof (filter_length is_gap ms) as Bm.
+    pose proof (filter_length_le is_gap ms) as Bm.
     split; [|split; [|split; [|split; [|exact Si]]]].
     - unfold listed in Sg. rewrite Sg. unfold ps. rewrite map_app, map_map, repeat_mapped. unfold flag at 2. rewrite Fx. reflexivity.
     - rewrite Ng, sum_neon, Fng. apply Z.mod_small. lia.
