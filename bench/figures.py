@@ -20,8 +20,7 @@ from tools.common.results import Result
 
 FOLDER = Path("bench/figures")
 LAYERS = (
-    "bench", "beside", "growth", "headlines", "icount", "policies", "recovery", "simulation", "speed",
-    "stack", "workload",
+    "bench", "beside", "growth", "headlines", "icount", "policies", "recovery", "simulation", "speed", "workload",
 )  # fmt: skip
 
 

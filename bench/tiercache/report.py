@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: PostgreSQL
-"""The part of the report on the I/O stack (tools/stack), and on hit rates (policies.py)."""
+"""The part of the report on hit rates (policies.py)."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -7,99 +7,19 @@ from typing import Any
 import numpy as np
 from markupsafe import Markup
 from matplotlib import pyplot as plt
-from matplotlib.axes import Axes
-from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
 from bench import plots
 from bench.tiercache.peer import LEAST_FRAMES
 from bench.tiercache.policies import DEFAULT, MOST_POINTS, PERCENTS, SEVEN, points, summary
 from tools.common.results import Result
-from tools.stack.__main__ import CONFIGURATIONS, DEVICES
 
-NAMES = [configuration.name for configuration in CONFIGURATIONS]
-PLAIN, ONE, ALL = plots.UPSTREAM[0], plots.OURS[2], plots.OURS[1]
-PANELS = {
-    "transactions_a_second": "transactions a second",
-    "read_p999_ms": "99.9th percentile of a read, ms",
-    "commit_p99_ms": "99th percentile of a commit, ms",
-}
+PLAIN, ALL = plots.UPSTREAM[0], plots.OURS[1]
 POLICIES = {
     "lru": ("LRU", PLAIN),
     "s3fifo": ("S3-FIFO", plots.OURS[2]),
     "tinylfu": ("W-TinyLFU", ALL),
     "optimum": ("optimum", plots.UPSTREAM[2]),
 }
-
-
-def _colour(name: str) -> str:
-    plain = name == "plain" or name.startswith("kernel")
-    return PLAIN if plain else ALL if name.startswith("all") else ONE
-
-
-def _number(x: float) -> str:
-    return f"{x:,.0f}" if x >= 100 else f"{x:.2g}" if x >= 10 else f"{x:.2f}"
-
-
-def _panel(axes: Axes, items: dict[str, dict[str, Any]], key: str) -> None:
-    """A line for each configuration: the median, and the range of the rounds."""
-    for y, (name, item) in enumerate(items.items()):
-        low, high = item["range"][key]
-        axes.plot([low, high], [y, y], color=_colour(name), lw=5, alpha=0.3, solid_capstyle="round")
-        axes.plot(item[key], y, "o", ms=8, color=_colour(name))
-        axes.annotate(_number(item[key]), (item[key], y), (0, 7), ha="center", textcoords="offset points", fontsize=8)
-    axes.set(yticks=range(len(items)), yticklabels=list(items), ylim=(len(items) - 0.5, -0.7))
-    unprotected = sum(item["protection"] == "none" for item in items.values())
-    axes.axhline(unprotected - 0.55, color="#9aa3b2", lw=1, ls="--")
-    if key != "transactions_a_second":
-        axes.set_xscale("log")
-        low, high = axes.get_xlim()
-        axes.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5) if high < 200 * low else (1,)))
-        axes.xaxis.set_major_formatter(FuncFormatter(lambda x, _: f"{x:g}"))
-        axes.xaxis.set_minor_formatter(NullFormatter())
-    else:
-        axes.set_xlim(left=0)
-
-
-def stack_picture(items: Sequence[dict[str, Any]]) -> Markup:
-    """A row for each device, a column for each figure. Below the dashed line pages are protected."""
-    with plt.rc_context(plots.STYLE):
-        figure, rows = plt.subplots(2, 3, figsize=(13, 9.6), layout="constrained", sharey="row")
-        for device, row in zip(DEVICES, rows, strict=True):
-            here = {item["parts"]: item for item in items if item["device"] == device}
-            for (key, title), axes in zip(PANELS.items(), row, strict=True):
-                _panel(axes, {name: here[name] for name in NAMES if name in here}, key)
-                axes.set_title(f"{device}: {title}", fontsize=9, loc="left")
-        return Markup(plots.svg(figure))
-
-
-IMAGES = [configuration.name for configuration in CONFIGURATIONS if configuration.protection == "images"]
-OTHERS = (plots.UPSTREAM[1], plots.OURS[0], *plots.OURS[2:7])
-COLOURS = dict(zip(IMAGES, (PLAIN, *OTHERS, ALL), strict=True))
-
-
-def threads_picture(sweep: Sequence[dict[str, Any]]) -> Markup:
-    """Transactions a second against the number of threads, a panel for each device."""
-    names = list(dict.fromkeys(item["parts"] for item in sweep))
-    with plt.rc_context(plots.STYLE):
-        figure, panels = plt.subplots(1, 2, figsize=(11, 3.4), layout="constrained")
-        for device, axes in zip(DEVICES, panels, strict=True):
-            for name in names:
-                of = sorted(
-                    (i for i in sweep if (i["device"], i["parts"]) == (device, name)), key=lambda i: i["threads"]
-                )
-                if not of:
-                    continue
-                x = [item["threads"] for item in of]
-                low, high = zip(*(item["range"]["transactions_a_second"] for item in of), strict=True)
-                axes.fill_between(x, low, high, color=COLOURS[name], alpha=0.15, lw=0)
-                y = [item["transactions_a_second"] for item in of]
-                axes.plot(x, y, "o-", color=COLOURS[name], ms=4, label=name)
-            axes.set_xscale("log", base=2)
-            axes.xaxis.set_major_formatter(FuncFormatter(lambda x, _: f"{x:g}"))
-            axes.set(ylim=(0, None), xlabel="threads")
-            axes.set_title(f"{device}: transactions a second", fontsize=9, loc="left")
-            axes.legend(frameon=False, fontsize=8)
-        return Markup(plots.svg(figure))
 
 
 def hit_rates(found: Sequence[Result]) -> dict[str, dict[str, float]]:
@@ -164,22 +84,7 @@ def distances(found: Sequence[Result]) -> dict[str, Any] | None:
     return {"picture": distances_picture(items), "rows": rows, "least": LEAST_FRAMES, "most": MOST_POINTS}
 
 
-def _stack(found: Sequence[Result]) -> dict[str, Any] | None:
-    """The stack's result; None if there is none, or if it is of a version with other configurations."""
-    for stack in (result.model_dump() for result in found if result.layer == "stack"):
-        if {item["parts"] for item in stack["items"]} == set(NAMES):
-            return stack
-    return None
-
-
 def context(found: Sequence[Result]) -> dict[str, Any]:
     """What report.html is rendered with."""
-    stack, rates = _stack(found), hit_rates(found)
-    return {
-        "stack": stack,
-        "picture": stack_picture(stack["items"]) if stack else "",
-        "by_threads": threads_picture(stack["sweep"]) if stack and stack.get("sweep") else "",
-        "hits": hits_picture(rates) if rates else "",
-        "rates": rates,
-        "distances": distances(found),
-    }
+    rates = hit_rates(found)
+    return {"hits": hits_picture(rates) if rates else "", "rates": rates, "distances": distances(found)}

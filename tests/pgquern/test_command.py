@@ -77,17 +77,6 @@ def launcher() -> Path:
     return LAUNCHER
 
 
-def to_script(name: str, *words: str, into: Path) -> tuple[int, Any]:
-    """The exit status of a command in a process of its own, and what it prints on stdout. Results go elsewhere."""
-    environment = os.environ | {"PGQUERN_RESULTS": str(into)}
-    done = subprocess.run(
-        [launcher(), name, *words, "--json"], cwd=into, env=environment, capture_output=True, text=True
-    )
-    assert "Traceback" not in done.stderr, done.stderr
-    assert done.stdout, done.stderr
-    return done.returncode, strictly(done.stdout)
-
-
 def refused(done: Result) -> str:
     """What a refusal says: on stderr alone, with status 2."""
     assert (done.exit_code, done.stdout) == (2, ""), done.output
@@ -440,10 +429,9 @@ def test_what_make_compiles_with_goes_along(tmp_path: Path, monkeypatch: pytest.
 
 
 @pytest.mark.parametrize("seconds", ["nan", "inf", "0", "-1", "1e-9"])
-@pytest.mark.parametrize("name", ["simulate", "stack"])
-def test_no_simulation_runs_for_no_time_or_for_ever(name: str, seconds: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_simulation_runs_for_no_time_or_for_ever(seconds: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(house, "make", lambda *_: pytest.fail("it compiles"))
-    assert "--seconds" in refused(run(name, "--json", "--seconds", seconds))
+    assert "--seconds" in refused(run("simulate", "--json", "--seconds", seconds))
 
 
 def test_a_checkout(tmp_path: Path) -> None:
@@ -464,13 +452,6 @@ def test_a_model() -> None:
     listed = strictly(run("show", stem, "--json").stdout)["runs"]
     assert [f"{one['run']}: {one['says']}" for one in listed] == run("show", stem).stdout.splitlines()[:-1] != []
     assert refused(run("show", "no such subject", "--json"))
-
-
-@pytest.mark.tools
-def test_a_program_that_runs_answers_a_script(tmp_path: Path) -> None:
-    code, said = to_script("stack", "--check", "--seconds", "0.05", "--rounds", "1", into=tmp_path)
-    assert (code, f"after each of {said['runs']} runs found every page" in said["says"]) == (0, True)
-    assert said["runs"] > 1
 
 
 # ---- by make -----------------------------------------------------------------------------------------

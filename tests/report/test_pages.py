@@ -58,7 +58,7 @@ def recorded() -> list[Result]:
     tables = max((json.loads(path.read_text()) for path in FIGURES.glob("*.json")), key=len)
     found = []
     for table in tables:
-        if table["layer"] in ("bench", "written", "stack"):
+        if table["layer"] == "bench":
             lines = [dict(zip(table["columns"], row, strict=True)) for row in table["rows"]]
             items = [nested({key: value for key, value in line.items() if value is not None}) for line in lines]
             rest = {key: value for key, value in table.items() if key not in ("columns", "rows")}
