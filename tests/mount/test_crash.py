@@ -190,7 +190,7 @@ CHANGES = {
     ),
     "a torn batch counts": ("area.c", " || crc_of(bytes + h.size + (size_t)i * PAGE, PAGE) != entries[i].crc)", ")"),
     "what is repaired is not synced": (
-        "area.c", "        failed = SYS(fsync(fd));\n    close", "        failed = 0;\n    close",
+        "area.c", "(failed = SYS(fsync(fds[file]))) != 0)", "failed != 0)",
     ),
 }  # fmt: skip
 
