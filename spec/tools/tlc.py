@@ -109,8 +109,8 @@ def arguments(run: Run, build: Path, *, coverage: bool) -> list[str]:
     """TLC's own arguments.
 
     One worker: depth and the length of a counterexample are then the same in every run. Liveness is checked at the end:
-    TLC would otherwise check it at times of the clock, and what it finds would differ. One property after the other: two
-    threads of TLC that print a counterexample at once read one file, and once one of them met its end (EOFException).
+    TLC would otherwise check it at times of the clock, and what it finds would differ. One property after the other:
+    two threads of TLC that print a counterexample at once read one file, and once one met its end (EOFException).
     """
     line = ["-tool", "-workers", "1", "-fp", "0", "-lncheck", "seqfinal", "-metadir", str(scratch(run, build))]
     line += ["-coverage", "60"] if coverage else []

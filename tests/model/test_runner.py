@@ -178,7 +178,7 @@ def test_no_length_is_compared_or_accepted_where_liveness_fails() -> None:
 
 def test_liveness_is_checked_at_the_end_and_not_at_times_of_the_clock(tmp_path: Path) -> None:
     line = tlc.arguments(run(), tmp_path, coverage=False)
-    assert line[line.index("-lncheck") + 1] == "final"
+    assert line[line.index("-lncheck") + 1] == "seqfinal"
     assert line[line.index("-workers") + 1] == "1"
     assert "-coverage" not in line
 
