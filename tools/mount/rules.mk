@@ -30,5 +30,5 @@ bench-mount: $(MOUNT)/pgquern-mount
 
 # Real servers on the mount, killed and without power again and again (tests/mount/test_servers.py): CRASHES=200 of each of MAJORS="14 18".
 .PHONY: crash-server
-crash-server: $(TEST_NEEDS) $(PG_EXTENSIONS) $(SETUP)/servers.stamp $(MOUNT)/pgquern-mount $(MOUNT)/crash.so ##more real servers on the mount under kills and losses of power: CRASHES=200 of each; MAJORS="14 18" (a minute for ten)
+crash-server: $(TEST_NEEDS) $(PG_EXTENSIONS) $(SETUP)/servers.stamp $(MOUNT)/pgquern-mount $(MOUNT)/crash.so ##more real servers on the mount under kills and losses of power: CRASHES=200 of each; MAJORS="14 18" (about a minute a crash)
 	@PGQUERN_CRASHES=$(or $(CRASHES),200) $(PYTEST) -s tests/mount/test_servers.py -k "crashes and ($(if $(MAJORS),$(subst $(eval ) , or ,$(MAJORS:%=pg%)),pg))"
