@@ -90,16 +90,10 @@ Section Facts.
   Qed.
 
   (** ** Blocks *)
-  Lemma holds_abandon b p : holds b p -> holds (abandon b) p.
-  Proof. trivial. Qed.
   Lemma holds_reread b p q : holds b p -> sector_by_sector (may b) q -> holds (reread q b) p.
   Proof. intros (S & O) M. split; [|exact O]. exact (mixture_only DoubleWrite _ _ _ O M). Qed.
   Lemma holds_lost b p q : holds b p -> sector_by_sector (may b) q -> holds (lost q) p.
   Proof. intros (S & O) M. rewrite (mixture_only DoubleWrite _ _ _ O M : q = p). split; [reflexivity|]. intros y [->|[]]; reflexivity. Qed.
-  Lemma holds_sync b p : holds b p -> holds (sync b) p.
-  Proof.
-    intros (S & O). unfold sync. destruct (mine b); [|now split]. split; [exact S|]. intros y [<-|[]]. exact S.
-  Qed.
   Lemma holds_synced b p : seen b = p -> mine b = true -> holds (sync b) p.
   Proof. intros S M. unfold sync. rewrite M. split; [exact S|]. intros y [<-|[]]. exact S. Qed.
   Lemma update_same {A} (f : nat -> A) k x : update f k x k = x.
