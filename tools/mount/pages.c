@@ -51,6 +51,13 @@ static area_page slots[AREA_PAGES];
 static unsigned batch;
 static bool pending; /* the batch is in the area, and perhaps not in place */
 static uint8_t *bytes_of_batch;
+/* Pages of one file that are to be written back, in their order there: neighbours go in one request. */
+static struct plan {
+    const relfile *file;
+    uint64_t until; /* what became dirty then at the latest */
+    uint64_t *numbers;
+    size_t n, at, room;
+} plan;
 
 static pthread_mutex_t naming = PTHREAD_MUTEX_INITIALIZER; /* of folders */
 static struct folder {
@@ -111,38 +118,85 @@ static int by_place(const void *a, const void *b)
     return x->number < y->number ? -1 : x->number > y->number;
 }
 
-/* Takes up pages that became dirty at `until` at the latest: those of the file, or all but those of `but`. */
-static void take(const relfile *file, const relfile *but, uint64_t until, unsigned *files)
+static int by_number(const void *a, const void *b)
+{
+    const uint64_t *x = a, *y = b;
+
+    return (*x > *y) - (*x < *y);
+}
+
+/* All pages of the file that are dirty now; without a file: of that which has the oldest one. */
+static int make_plan(const relfile *file)
+{
+    size_t n = 0;
+    const page *first;
+
+    plan.n = plan.at = 0;
+    pthread_mutex_lock(&mutex);
+    first = TAILQ_FIRST(file != NULL ? &file->pages : &dirty);
+    plan.file = first != NULL ? first->file : NULL;
+    plan.until = stamp;
+    for (const page *p = first != NULL ? TAILQ_FIRST(&first->file->pages) : NULL; p != NULL;
+         p = TAILQ_NEXT(p, of_it))
+        n++;
+    if (n > plan.room) {
+        uint64_t *numbers = realloc(plan.numbers, n * sizeof(*numbers));
+        plan.numbers = numbers != NULL ? numbers : plan.numbers;
+        plan.room = numbers != NULL ? n : plan.room;
+    }
+    if (n <= plan.room && first != NULL)
+        for (const page *p = TAILQ_FIRST(&first->file->pages); p != NULL; p = TAILQ_NEXT(p, of_it))
+            plan.numbers[plan.n++] = p->number;
+    pthread_mutex_unlock(&mutex);
+    if (plan.n > 0)
+        qsort(plan.numbers, plan.n, sizeof(*plan.numbers), by_number);
+    return n <= plan.room ? 0 : -ENOMEM;
+}
+
+static void take(const page *p)
+{
+    slots[batch++] = (area_page){.file = p->file, .version = p->version, .number = p->number};
+}
+
+/* The next ones of the plan, as far as they still wait since then. */
+static void take_planned(void)
+{
+    for (; plan.at < plan.n && batch < AREA_PAGES; plan.at++) {
+        const page *p = *place_of(plan.file, plan.numbers[plan.at]);
+        if (p != NULL && p->stamp <= plan.until)
+            take(p);
+    }
+}
+
+/* If there is room for more: the oldest ones of other files. These ride for free. */
+static void take_others(void)
 {
     const relfile *last = NULL;
+    unsigned files = 1;
 
-    for (page *p = TAILQ_FIRST(file != NULL ? &file->pages : &dirty);
-         p != NULL && p->stamp <= until && batch < AREA_PAGES;
-         p = file != NULL ? TAILQ_NEXT(p, of_it) : TAILQ_NEXT(p, all)) {
-        if (p->file == but)
+    for (const page *p = TAILQ_FIRST(&dirty); p != NULL && batch < AREA_PAGES; p = TAILQ_NEXT(p, all)) {
+        if (p->file == plan.file)
             continue;
         bool seen = p->file == last;
         for (unsigned i = 0; i < batch && !seen; i++)
             seen = slots[i].file == p->file;
-        if (!seen && (*files)++ == AREA_FILES)
+        if (!seen && files++ == AREA_FILES)
             return;
         last = p->file;
-        slots[batch++] = (area_page){.file = p->file, .version = p->version, .number = p->number};
+        take(p);
     }
 }
 
-/* Makes a batch. With a file: of its pages, and if there is room for more, of the oldest others; these ride for free. */
-static int collect(const relfile *file, uint64_t until)
+/* Makes a batch of what is planned. */
+static int collect(void)
 {
-    unsigned files = 0;
     struct stat s;
 
     batch = 0;
     pthread_mutex_lock(&mutex);
-    if (file != NULL)
-        take(file, NULL, until, &files);
-    if (file == NULL || batch > 0)
-        take(NULL, file, until, &files);
+    take_planned();
+    if (batch > 0)
+        take_others();
     qsort(slots, batch, sizeof(*slots), by_place);
     for (unsigned i = 0; i < batch; i++)
         memcpy(bytes_of_batch + AREA_HEADER + (size_t)i * PAGE,
@@ -236,11 +290,11 @@ static int in_place(void)
 }
 
 /* Ends the batch that waits, or makes one and writes it back. The number of pages; 0: there are none. */
-static int step(relfile *file, uint64_t until)
+static int step(void)
 {
     int failed = pending ? in_place() : 0;
 
-    if (failed == 0 && (failed = collect(file, until)) == 0 && batch > 0 && (failed = sync_folders()) == 0 &&
+    if (failed == 0 && (failed = collect()) == 0 && batch > 0 && (failed = sync_folders()) == 0 &&
         (failed = area_write(data_fd, slots, batch, bytes_of_batch)) == 0) {
         pending = true;
         failed = in_place();
@@ -258,17 +312,25 @@ static int step(relfile *file, uint64_t until)
     return failed != 0 ? failed : (int)batch;
 }
 
+/* The batch that waits, if there is one, and no other. */
+static int end_pending(void)
+{
+    plan.n = plan.at = 0;
+    return pending ? step() : 0;
+}
+
+/* Of the file, or of all. */
 static int step_all(relfile *file)
 {
     /* First the batch that waits: those of its pages that were written since are to be written back by this call. */
-    int n = pending ? step(NULL, 0) : 0;
-    if (n < 0)
-        return n;
-    pthread_mutex_lock(&mutex);
-    uint64_t until = stamp;
-    pthread_mutex_unlock(&mutex);
-    while ((n = step(file, until)) > 0)
-        ;
+    int n = end_pending();
+
+    while (n == 0 && (n = make_plan(file)) == 0 && plan.n > 0) {
+        while ((n = step()) > 0)
+            ;
+        if (file != NULL)
+            break;
+    }
     return n;
 }
 
@@ -285,7 +347,8 @@ static void *flush(void *unused)
         }
         pthread_mutex_unlock(&mutex);
         pthread_mutex_lock(&write_back);
-        int n = step(NULL, UINT64_MAX);
+        int n = plan.at < plan.n ? 0 : make_plan(NULL);
+        n = n == 0 ? step() : n;
         pthread_mutex_unlock(&write_back);
         if (n < 0)
             nanosleep(&(struct timespec){1, 0}, NULL);
@@ -332,7 +395,7 @@ int pages_flush(relfile *file)
     struct stat s;
 
     pthread_mutex_lock(&write_back);
-    int failed = pending ? step(file, 0) : 0;
+    int failed = end_pending();
     bool unlinked = fstat(file->fd, &s) == 0 && s.st_nlink == 0;
     if (failed == 0 && !unlinked)
         failed = step_all(file);
@@ -569,7 +632,7 @@ int pages_forget(dev_t dev, ino_t ino)
 {
     if (ino != 0 && !area_holds(dev, ino))
         return 0;
-    int failed = pending ? step(NULL, 0) : 0;
+    int failed = end_pending();
     return failed != 0 ? failed : area_empty();
 }
 
