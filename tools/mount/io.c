@@ -9,6 +9,7 @@
 #include "ioshares/ioshares.h"
 #include "mount.h"
 
+#include <fcntl.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -100,6 +101,12 @@ int io_write(int fd, const uint8_t *bytes, size_t size, uint64_t at)
     return transfer(
         (pgq_ioshares_io){.buffer = (uint8_t *)(uintptr_t)bytes, .offset = at, .fd = fd, .write = true},
         size);
+}
+
+int io_push(int fd, uint64_t from, uint64_t to)
+{
+    return SYS(sync_file_range(fd, (off_t)from, (off_t)(to - from),
+                               SYNC_FILE_RANGE_WAIT_BEFORE | SYNC_FILE_RANGE_WRITE | SYNC_FILE_RANGE_WAIT_AFTER));
 }
 
 int io_sync(int fd)

@@ -20,6 +20,11 @@ void io_stop(void);
 /* All the bytes, or an error; -EIO if the file ends before. */
 int io_read(int fd, uint8_t *bytes, size_t size, uint64_t at);
 int io_write(int fd, const uint8_t *bytes, size_t size, uint64_t at);
+/*
+ * Has what was written from `from` to `to` go to the device, and waits until the device has it; it need not be durable. So
+ * no more than that stands before a sync of others, the log's above all.
+ */
+int io_push(int fd, uint64_t from, uint64_t to);
 /* fdatasync: at once, as those do who wait for it. */
 int io_sync(int fd);
 

@@ -20,6 +20,8 @@ typedef struct page {
     struct page *next;       /* in the hash table */
     TAILQ_ENTRY(page) all;   /* in the order of their stamps */
     TAILQ_ENTRY(page) of_it; /* those of the file, too */
+    TAILQ_ENTRY(page) soon;  /* of a checkpoint: in the order in which it wrote them */
+    bool is_due;             /* it is among these */
     relfile *file;
     uint64_t number;
     uint64_t stamp;   /* when it became dirty */
@@ -27,6 +29,14 @@ typedef struct page {
     uint8_t bytes[PAGE];
 } page;
 TAILQ_HEAD(queue, page);
+
+/*
+ * A checkpoint writes its pages file by file, in their order, over a long time, and only at its end comes the fsync. So
+ * many of them are written back at once, as with checkpoint_flush_after: else all would stand before a commit's sync.
+ */
+#define DUE 64u
+/* And so many of a batch are on their way to the device at once. */
+#define PUSHED 32u
 
 struct relfile {
     int fd;
@@ -39,9 +49,9 @@ struct relfile {
 
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER; /* of all here */
 static pthread_cond_t work = PTHREAD_COND_INITIALIZER, room = PTHREAD_COND_INITIALIZER;
-static struct queue dirty = TAILQ_HEAD_INITIALIZER(dirty);
+static struct queue dirty = TAILQ_HEAD_INITIALIZER(dirty), due = TAILQ_HEAD_INITIALIZER(due);
 static page **buckets;
-static uint64_t mask, count, most, stamp;
+static uint64_t mask, count, due_count, most, stamp;
 static bool stopping;
 static int stuck; /* why the last write-back has failed */
 
@@ -54,9 +64,10 @@ static uint8_t *bytes_of_batch;
 /* Pages of one file that are to be written back, in their order there: neighbours go in one request. */
 static struct plan {
     const relfile *file;
-    uint64_t until; /* what became dirty then at the latest */
-    uint64_t *numbers;
-    size_t n, at, room;
+    uint64_t until;    /* what became dirty then at the latest */
+    uint64_t *numbers; /* room for `most` */
+    size_t n, at;
+    bool alone; /* no page of another file goes with them */
 } plan;
 
 static pthread_mutex_t naming = PTHREAD_MUTEX_INITIALIZER; /* of folders */
@@ -91,14 +102,28 @@ static void insert(page *p)
     TAILQ_INSERT_TAIL(&dirty, p, all);
     TAILQ_INSERT_TAIL(&p->file->pages, p, of_it);
     count++;
-    if (count > most / 2)
-        pthread_cond_signal(&work);
+}
+
+static bool must_flush(void)
+{
+    return count > most / 2 || due_count >= DUE;
+}
+
+static void set_due(page *p, bool is_due)
+{
+    if (is_due && !p->is_due)
+        TAILQ_INSERT_TAIL(&due, p, soon);
+    if (!is_due && p->is_due)
+        TAILQ_REMOVE(&due, p, soon);
+    due_count += (uint64_t)is_due - p->is_due;
+    p->is_due = is_due;
 }
 
 static void discard(page **at)
 {
     page *p = *at;
 
+    set_due(p, false);
     *at = p->next;
     TAILQ_REMOVE(&dirty, p, all);
     TAILQ_REMOVE(&p->file->pages, p, of_it);
@@ -125,44 +150,43 @@ static int by_number(const void *a, const void *b)
     return (*x > *y) - (*x < *y);
 }
 
-/* All pages of the file that are dirty now; without a file: of that which has the oldest one. */
-static int make_plan(const relfile *file)
+/*
+ * Pages of the file, or without one of the file that has the oldest, that became dirty at `until` at the latest; or those
+ * that are due first. false: there are none.
+ */
+static bool make_plan(const relfile *file, uint64_t until, bool is_due)
 {
-    size_t n = 0;
-    const page *first;
+    const page *p;
 
     plan.n = plan.at = 0;
+    plan.until = until;
+    plan.alone = is_due;
     pthread_mutex_lock(&mutex);
-    first = TAILQ_FIRST(file != NULL ? &file->pages : &dirty);
-    plan.file = first != NULL ? first->file : NULL;
-    plan.until = stamp;
-    for (const page *p = first != NULL ? TAILQ_FIRST(&first->file->pages) : NULL; p != NULL;
-         p = TAILQ_NEXT(p, of_it))
-        n++;
-    if (n > plan.room) {
-        uint64_t *numbers = realloc(plan.numbers, n * sizeof(*numbers));
-        plan.numbers = numbers != NULL ? numbers : plan.numbers;
-        plan.room = numbers != NULL ? n : plan.room;
-    }
-    if (n <= plan.room && first != NULL)
-        for (const page *p = TAILQ_FIRST(&first->file->pages); p != NULL; p = TAILQ_NEXT(p, of_it))
+    p = TAILQ_FIRST(is_due ? &due : file != NULL ? &file->pages : &dirty);
+    plan.file = p != NULL ? p->file : NULL;
+    if (is_due)
+        for (; p != NULL && p->file == plan.file && plan.n < DUE && plan.n < most; p = TAILQ_NEXT(p, soon))
+            plan.numbers[plan.n++] = p->number;
+    else if (p != NULL)
+        for (p = TAILQ_FIRST(&plan.file->pages); p != NULL && p->stamp <= until && plan.n < most;
+             p = TAILQ_NEXT(p, of_it))
             plan.numbers[plan.n++] = p->number;
     pthread_mutex_unlock(&mutex);
-    if (plan.n > 0)
-        qsort(plan.numbers, plan.n, sizeof(*plan.numbers), by_number);
-    return n <= plan.room ? 0 : -ENOMEM;
+    qsort(plan.numbers, plan.n, sizeof(*plan.numbers), by_number);
+    return plan.n > 0;
 }
 
-static void take(const page *p)
+static void take(page *p)
 {
     slots[batch++] = (area_page){.file = p->file, .version = p->version, .number = p->number};
+    set_due(p, false);
 }
 
 /* The next ones of the plan, as far as they still wait since then. */
 static void take_planned(void)
 {
     for (; plan.at < plan.n && batch < AREA_PAGES; plan.at++) {
-        const page *p = *place_of(plan.file, plan.numbers[plan.at]);
+        page *p = *place_of(plan.file, plan.numbers[plan.at]);
         if (p != NULL && p->stamp <= plan.until)
             take(p);
     }
@@ -174,7 +198,7 @@ static void take_others(void)
     const relfile *last = NULL;
     unsigned files = 1;
 
-    for (const page *p = TAILQ_FIRST(&dirty); p != NULL && batch < AREA_PAGES; p = TAILQ_NEXT(p, all)) {
+    for (page *p = TAILQ_FIRST(&dirty); p != NULL && batch < AREA_PAGES; p = TAILQ_NEXT(p, all)) {
         if (p->file == plan.file)
             continue;
         bool seen = p->file == last;
@@ -195,7 +219,7 @@ static int collect(void)
     batch = 0;
     pthread_mutex_lock(&mutex);
     take_planned();
-    if (batch > 0)
+    if (batch > 0 && !plan.alone)
         take_others();
     qsort(slots, batch, sizeof(*slots), by_place);
     for (unsigned i = 0; i < batch; i++)
@@ -258,12 +282,18 @@ static int in_place(void)
 {
     int failed = 0;
 
-    for (unsigned i = 0, n; i < batch; i += n) {
+    for (unsigned i = 0, n, since = 0; i < batch; i += n) {
         for (n = 1; i + n < batch && slots[i + n].file == slots[i].file &&
                     slots[i + n].number == slots[i].number + n;)
             n++;
         failed = io_write(slots[i].fd, bytes_of_batch + AREA_HEADER + (size_t)i * PAGE, (size_t)n * PAGE,
                           slots[i].number * PAGE);
+        if (slots[since].file != slots[i].file)
+            since = i;
+        if (failed == 0 && i + n - since >= PUSHED) {
+            failed = io_push(slots[i].fd, slots[since].number * PAGE, slots[i + n - 1].number * PAGE + PAGE);
+            since = i + n;
+        }
         if (failed != 0)
             return failed;
     }
@@ -319,36 +349,38 @@ static int end_pending(void)
     return pending ? step() : 0;
 }
 
-/* Of the file, or of all. */
-static int step_all(relfile *file)
+/* Of the file, or of all: what is dirty now. */
+static int step_all(const relfile *file)
 {
     /* First the batch that waits: those of its pages that were written since are to be written back by this call. */
     int n = end_pending();
 
-    while (n == 0 && (n = make_plan(file)) == 0 && plan.n > 0) {
+    pthread_mutex_lock(&mutex);
+    uint64_t until = stamp;
+    pthread_mutex_unlock(&mutex);
+    while (n == 0 && make_plan(file, until, false))
         while ((n = step()) > 0)
             ;
-        if (file != NULL)
-            break;
-    }
     return n;
 }
 
-/* Keeps half of the memory free. */
+/* Keeps half of the memory free, and writes back what is due. */
 static void *flush(void *unused)
 {
     (void)unused;
     asker_is_mount();
     pthread_mutex_lock(&mutex);
     while (!stopping) {
-        if (count <= most / 2) {
+        if (!must_flush()) {
             pthread_cond_wait(&work, &mutex);
             continue;
         }
+        bool is_due = due_count >= DUE;
         pthread_mutex_unlock(&mutex);
         pthread_mutex_lock(&write_back);
-        int n = plan.at < plan.n ? 0 : make_plan(NULL);
-        n = n == 0 ? step() : n;
+        if (is_due || plan.at == plan.n)
+            make_plan(NULL, UINT64_MAX, is_due);
+        int n = step();
         pthread_mutex_unlock(&write_back);
         if (n < 0)
             nanosleep(&(struct timespec){1, 0}, NULL);
@@ -368,7 +400,8 @@ int pages_start(int data, uint64_t memory)
         ;
     buckets = calloc(mask--, sizeof(*buckets));
     bytes_of_batch = aligned_alloc(4096, AREA_BATCH_SIZE);
-    if (buckets == NULL || bytes_of_batch == NULL)
+    plan.numbers = malloc((most + 1) * sizeof(*plan.numbers));
+    if (buckets == NULL || bytes_of_batch == NULL || plan.numbers == NULL)
         return -ENOMEM;
     return -pthread_create(&flusher, NULL, flush, NULL);
 }
@@ -501,11 +534,15 @@ static int write_page(relfile *file, const uint8_t *bytes, size_t size, uint64_t
             p->file = file;
             p->number = number;
             p->version = 0;
+            p->is_due = false;
             insert(p);
         }
         if (p != NULL) {
             memcpy(p->bytes + at % PAGE, bytes, size);
             p->version++;
+            set_due(p, asker_now() == CHECKPOINTER);
+            if (must_flush())
+                pthread_cond_signal(&work);
         }
         pthread_mutex_unlock(&mutex);
         if (p != NULL)
