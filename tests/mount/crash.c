@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: PostgreSQL */
 /*
  * A power loss, loaded before libc into the program of the mount. It counts what is written and synced (pwrite, fdatasync,
- * fsync). The call number CRASH_AT is done half, and ends the program: what was written and not synced since is lost or
+ * fsync, sync_file_range, which makes nothing durable). The call number CRASH_AT is done half, and ends the program: what was written and not synced since is lost or
  * not, in pieces of 4 KiB, as CRASH_SEED has it. With CRASH_FORGETS=fdatasync syncs do nothing: the control of the tests.
  * CRASH_LOG names a file that gets the number of calls at the end of each. CRASH_SLOW: a device that does one read after
  * the other, each in so many microseconds.
@@ -256,6 +256,20 @@ static int sync_file(const char *name, int fd)
     if (fails)
         errno = EIO;
     return failed;
+}
+
+int sync_file_range(int fd, off64_t from, off64_t size, unsigned flags)
+{
+    int (*real)(int, off64_t, off64_t, unsigned);
+
+    *(void **)&real = dlsym(RTLD_NEXT, "sync_file_range");
+    pthread_mutex_lock(&mutex);
+    if (is_the_one())
+        crash();
+    bool fails = calls == setting("CRASH_FAILS");
+    pthread_mutex_unlock(&mutex);
+    errno = EIO;
+    return fails ? -1 : real(fd, from, size, flags);
 }
 
 int fdatasync(int fd)

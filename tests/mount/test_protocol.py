@@ -11,6 +11,7 @@ import pytest
 
 from tests.mount.mounted import CRASH, PROGRAM, Mount
 from tests.mount.test_crash import FILES, PAGE, contents, made
+from tools.mount.__main__ import figures
 
 ONE, OTHER = FILES
 SEEDS = 3
@@ -105,6 +106,21 @@ def test_an_fsync_covers_what_was_written_after_one_has_failed(tmp_path: Path) -
     with Mount(tmp_path / "data", tmp_path / "mnt") as mount:
         assert page_of(mount.point / "base" / ONE, 4) == contents(3, 4), "what the second fsync covered is lost"
         mount.end()
+
+
+def test_a_batch_that_did_not_reach_the_device_is_tried_again(tmp_path: Path) -> None:
+    """A large batch goes to the device in pieces: an error that the kernel tells then, it tells no later sync."""
+    pages, pieces = 40, 3  # of 128 KiB
+    first = calls_of_a_mount(tmp_path / "calm")
+    history = made(tmp_path)
+    with mounted(tmp_path, fails=first + 2 * (pieces + 1)) as mount:
+        history.write(mount.point / "base", ONE, range(pages), 2)
+        with pytest.raises(OSError, match=os.strerror(errno.EIO)):
+            sync(mount.point / "base" / ONE)
+        assert figures(mount.point).values["pages_dirty"] == pages
+        history.sync(mount.point / "base", ONE)
+        mount.end(signal.SIGKILL)
+    assert list(history.wrong(tmp_path / "data/base")) == []
 
 
 def test_a_relation_that_has_another_name_is_forgotten_too(tmp_path: Path) -> None:

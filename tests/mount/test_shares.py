@@ -65,6 +65,18 @@ def test_who_asks(folder: Path) -> None:
         mount.end()
 
 
+def test_what_a_checkpoint_writes_does_not_wait_for_its_fsync(folder: Path) -> None:
+    """Else all its pages would stand before a commit's sync. What backends write waits: it may be written again."""
+    with Mount(folder / "data", folder / "mnt") as mount:
+        for title, at in ("postgres: me here [local] UPDATE", 0), ("postgres: checkpointer ", 64):
+            write = f"dd if=/dev/zero of={mount.point}/base/5/16384 bs={PAGE} count=64 seek={at} conv=notrunc"
+            subprocess.run(["bash", "-c", titled(title, write)], check=True)
+        while (values := figures(mount.point).values)["pages_protected"] == 0:
+            time.sleep(0.01)
+        assert (values["pages_protected"], values["pages_dirty"], values["page_fsyncs"]) == (64, 64, 0)
+        mount.end()
+
+
 def test_a_process_is_looked_at_anew(folder: Path) -> None:
     """Its number may be that of another one after a second: here the same process gets another title."""
     with Mount(folder / "data", folder / "mnt") as mount:

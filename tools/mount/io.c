@@ -105,8 +105,9 @@ int io_write(int fd, const uint8_t *bytes, size_t size, uint64_t at)
 
 int io_push(int fd, uint64_t from, uint64_t to)
 {
-    return SYS(sync_file_range(fd, (off_t)from, (off_t)(to - from),
-                               SYNC_FILE_RANGE_WAIT_BEFORE | SYNC_FILE_RANGE_WRITE | SYNC_FILE_RANGE_WAIT_AFTER));
+    return SYS(
+        sync_file_range(fd, (off_t)from, (off_t)(to - from),
+                        SYNC_FILE_RANGE_WAIT_BEFORE | SYNC_FILE_RANGE_WRITE | SYNC_FILE_RANGE_WAIT_AFTER));
 }
 
 int io_sync(int fd)
