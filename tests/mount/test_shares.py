@@ -2,6 +2,7 @@
 """Who asks, by the title of a process, and what the shares do to it."""
 
 import json
+import os
 import shlex
 import subprocess
 import sys
@@ -47,7 +48,7 @@ def requests(shown: Figures, kind: str) -> dict[str, int]:
 
 def test_who_asks(folder: Path) -> None:
     with Mount(folder / "data", folder / "mnt") as mount:
-        read = f"dd if={mount.point}/base/5/16384 of=/dev/null bs={PAGE} count=3 status=none"
+        read = f"dd if={mount.point}/base/5/16384 of=/dev/null bs={PAGE} count=3 iflag=direct"
         write = f"dd if=/dev/zero of={mount.point}/base/5/16384 bs={PAGE} count=2 conv=notrunc,fsync status=none"
         for titles in TITLES.values():
             for title in titles:
@@ -77,13 +78,28 @@ def test_what_a_checkpoint_writes_does_not_wait_for_its_fsync(folder: Path) -> N
         mount.end()
 
 
+def test_half_a_page_waits_for_the_other_half(folder: Path) -> None:
+    """The kernel may hand a server's write on in two parts; an fsync does not wait forever for a second one."""
+    with Mount(folder / "data", folder / "mnt") as mount:
+        for size, at in (PAGE // 2, 0), (63 * PAGE, 1):
+            write = f"dd if=/dev/zero of={mount.point}/base/5/16384 bs={size} count=1 seek={at} conv=notrunc"
+            subprocess.run(["bash", "-c", titled("postgres: checkpointer ", write)], check=True)
+        while (values := figures(mount.point).values)["pages_protected"] == 0:
+            time.sleep(0.01)
+        assert (values["pages_protected"], values["pages_dirty"]) == (63, 1)
+        with (mount.point / "base/5/16384").open("r+") as file:
+            os.fsync(file.fileno())
+        assert figures(mount.point).values["pages_protected"] == 64
+        mount.end()
+
+
 def test_a_process_is_looked_at_anew(folder: Path) -> None:
     """Its number may be that of another one after a second: here the same process gets another title."""
     with Mount(folder / "data", folder / "mnt") as mount:
-        read = f"dd if={mount.point}/base/5/16384 of=/dev/null bs={PAGE} count=3 status=none"
+        read = f"dd if={mount.point}/base/5/16384 of=/dev/null bs={PAGE} count=3 iflag=direct"
         later = titled("postgres: autovacuum worker here", read)
         first = titled(
-            "postgres: checkpointer ", f"bash -c {shlex.quote(f'head -c {PAGE} <$0 >$1; sleep 1.2; {later}')}"
+            "postgres: checkpointer ", f"bash -c {shlex.quote(f'dd if=$0 of=$1 bs={PAGE} count=1 iflag=direct; sleep 1.2; {later}')}"
         )
         subprocess.run(["bash", "-c", f"{first} {mount.point}/base/5/16384 /dev/null"], check=True)
         assert requests(figures(mount.point), "read")["autovacuum"] == 3
@@ -115,10 +131,11 @@ def test_shares_are_set_shown_and_refused(folder: Path) -> None:
 
 
 READERS = """
-import os, random, sys, threading
-fd = os.open(sys.argv[1], os.O_RDONLY)
+import mmap, os, random, sys, threading
+fd = os.open(sys.argv[1], os.O_RDONLY | os.O_DIRECT)  # past the kernel's cache
 def read():
-    while os.pread(fd, 8192, 8192 * random.randrange(400)):
+    page = mmap.mmap(-1, 8192)
+    while os.preadv(fd, [page], 8192 * random.randrange(400)):
         pass
 for _ in range(int(sys.argv[2])):
     threading.Thread(target=read).start()

@@ -375,8 +375,9 @@ static int open_inode(inode *i, struct fuse_file_info *fi)
         fi->fh = (uint64_t)fd;
         return SYS(fd);
     }
-    /* A request is then what the server has asked for: whole pages in one piece. */
-    fi->direct_io = 1;
+    /* The kernel keeps pages of relations: nothing changes them but what comes by it. */
+    fi->direct_io = i->kind == STATUS;
+    fi->keep_cache = 1;
     if (i->kind == RELATION && (failed = inode_pages(i, &pages)) == 0 && (fi->flags & O_TRUNC) != 0)
         failed = pages_truncate(pages, 0);
     return failed;
@@ -586,7 +587,12 @@ static void op_init(void *self, struct fuse_conn_info *conn)
 {
     (void)self;
     conn->max_write = 1 << 20;
+    /* The times of a relation's file change when its pages are written back. */
+    conn->want &= ~(unsigned)FUSE_CAP_AUTO_INVAL_DATA;
     conn->max_readahead = 1 << 20;
+    /* What is read ahead, by posix_fadvise too: as many as maintenance_io_concurrency may be. */
+    conn->max_background = 1000;
+    conn->congestion_threshold = 1000;
 }
 
 void fs_start(int data)

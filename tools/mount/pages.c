@@ -26,6 +26,8 @@ typedef struct page {
     uint64_t number;
     uint64_t stamp;   /* when it became dirty */
     uint64_t version; /* counts the writes to it */
+    uint16_t
+        come; /* so many bytes of a write of the page, and the rest is to come; 0: no such one is on its way */
     uint8_t bytes[PAGE];
 } page;
 TAILQ_HEAD(queue, page);
@@ -35,6 +37,8 @@ TAILQ_HEAD(queue, page);
  * many of them are written back at once, as with checkpoint_flush_after: else all would stand before a commit's sync.
  */
 #define DUE 64u
+/* Milliseconds. */
+#define PATIENCE 100
 /* And so many of a batch are on their way to the device at once. */
 #define PUSHED 32u
 
@@ -68,6 +72,7 @@ static struct plan {
     uint64_t *numbers; /* room for `most` */
     size_t n, at;
     bool alone; /* no page of another file goes with them */
+    bool all;   /* those too of which a part is to come */
 } plan;
 
 static pthread_mutex_t naming = PTHREAD_MUTEX_INITIALIZER; /* of folders */
@@ -150,28 +155,46 @@ static int by_number(const void *a, const void *b)
     return (*x > *y) - (*x < *y);
 }
 
+/* Of the list, while they are of the file and became dirty at `until` at the latest. How many are left out. */
+static size_t plan_pages(const struct queue *list, size_t most_of_it)
+{
+    size_t left_out = 0;
+
+    for (const page *p = TAILQ_FIRST(list); p != NULL && p->file == plan.file && plan.n < most_of_it;
+         p = list == &due ? TAILQ_NEXT(p, soon) : TAILQ_NEXT(p, of_it)) {
+        if (p->stamp > plan.until && list != &due)
+            break;
+        if (p->come != 0 && !plan.all)
+            left_out++;
+        else
+            plan.numbers[plan.n++] = p->number;
+    }
+    return left_out;
+}
+
 /*
  * Pages of the file, or without one of the file that has the oldest, that became dirty at `until` at the latest; or those
- * that are due first. false: there are none.
+ * that are due first. false: there are none. The kernel may hand a server's write of a page on in two parts. No batch has
+ * one without the other: it waits, but not forever for somebody who writes parts.
  */
 static bool make_plan(const relfile *file, uint64_t until, bool is_due)
 {
-    const page *p;
+    size_t left_out;
 
-    plan.n = plan.at = 0;
-    plan.until = until;
     plan.alone = is_due;
-    pthread_mutex_lock(&mutex);
-    p = TAILQ_FIRST(is_due ? &due : file != NULL ? &file->pages : &dirty);
-    plan.file = p != NULL ? p->file : NULL;
-    if (is_due)
-        for (; p != NULL && p->file == plan.file && plan.n < DUE && plan.n < most; p = TAILQ_NEXT(p, soon))
-            plan.numbers[plan.n++] = p->number;
-    else if (p != NULL)
-        for (p = TAILQ_FIRST(&plan.file->pages); p != NULL && p->stamp <= until && plan.n < most;
-             p = TAILQ_NEXT(p, of_it))
-            plan.numbers[plan.n++] = p->number;
-    pthread_mutex_unlock(&mutex);
+    plan.until = until;
+    for (int tries = 0;; tries++) {
+        plan.n = plan.at = 0;
+        plan.all = tries == PATIENCE;
+        pthread_mutex_lock(&mutex);
+        const page *p = TAILQ_FIRST(is_due ? &due : file != NULL ? &file->pages : &dirty);
+        plan.file = p != NULL ? p->file : NULL;
+        left_out = p == NULL ? 0 : is_due ? plan_pages(&due, DUE) : plan_pages(&p->file->pages, most);
+        pthread_mutex_unlock(&mutex);
+        if (plan.n > 0 || left_out == 0)
+            break;
+        nanosleep(&(struct timespec){0, 1000000}, NULL);
+    }
     qsort(plan.numbers, plan.n, sizeof(*plan.numbers), by_number);
     return plan.n > 0;
 }
@@ -187,7 +210,7 @@ static void take_planned(void)
 {
     for (; plan.at < plan.n && batch < AREA_PAGES; plan.at++) {
         page *p = *place_of(plan.file, plan.numbers[plan.at]);
-        if (p != NULL && p->stamp <= plan.until)
+        if (p != NULL && p->stamp <= plan.until && (p->come == 0 || plan.all))
             take(p);
     }
 }
@@ -199,7 +222,7 @@ static void take_others(void)
     unsigned files = 1;
 
     for (page *p = TAILQ_FIRST(&dirty); p != NULL && batch < AREA_PAGES; p = TAILQ_NEXT(p, all)) {
-        if (p->file == plan.file)
+        if (p->file == plan.file || p->come != 0)
             continue;
         bool seen = p->file == last;
         for (unsigned i = 0; i < batch && !seen; i++)
@@ -400,7 +423,7 @@ int pages_start(int data, uint64_t memory)
         ;
     buckets = calloc(mask--, sizeof(*buckets));
     bytes_of_batch = aligned_alloc(4096, AREA_BATCH_SIZE);
-    plan.numbers = malloc((most + 1) * sizeof(*plan.numbers));
+    plan.numbers = malloc((most + DUE) * sizeof(*plan.numbers));
     if (buckets == NULL || bytes_of_batch == NULL || plan.numbers == NULL)
         return -ENOMEM;
     return -pthread_create(&flusher, NULL, flush, NULL);
@@ -534,12 +557,15 @@ static int write_page(relfile *file, const uint8_t *bytes, size_t size, uint64_t
             p->file = file;
             p->number = number;
             p->version = 0;
+            p->come = 0;
             p->is_due = false;
             insert(p);
         }
         if (p != NULL) {
             memcpy(p->bytes + at % PAGE, bytes, size);
             p->version++;
+            if (at % PAGE == p->come || at % PAGE == 0)
+                p->come = (uint16_t)((at % PAGE + size) % PAGE);
             set_due(p, asker_now() == CHECKPOINTER);
             if (must_flush())
                 pthread_cond_signal(&work);
