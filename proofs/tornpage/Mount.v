@@ -1,7 +1,7 @@
 (* SPDX-License-Identifier: PostgreSQL *)
 (** * The double writes of `pgquern mount`: many pages, one area, failures, kills and power losses
 
-    tools/mount: pages.c ([collect], [step], [in_place]), area.c ([area_write], [area_recover]).  Pages of all files have one
+    tools/mount: write_back.c ([collect], [step], [in_place]), area.c ([area_write], [area_recover]).  Pages of all files have one
     row of numbers.  A batch of any pages goes to the area, is synced, goes in place, is synced; then its pages leave memory.
     Writes of the server come at any moment between these operations.  An operation may fail: then the batch that is durable in the
     area waits, and is tried again before any other.

@@ -176,15 +176,15 @@ CHANGES = {
         "    if ((failed = io_sync(area.fd)) != 0)\n        return failed;\n    area.unsure", "    area.unsure",
     ),
     "in place before the area": (
-        "pages.c",
+        "write_back.c",
         "        (failed = area_write(data_fd, slots, batch, bytes_of_batch)) == 0) {\n        pending = true;\n"
         "        failed = in_place();\n",
         "        (failed = in_place()) == 0) {\n        failed = area_write(data_fd, slots, batch, bytes_of_batch);\n",
     ),
     "fsync returns early": (
-        "pages.c", "    int failed = step_all(file);\n    pthread", "    int failed = 0;\n    pthread",
+        "pages.c", "    int failed = write_back_all(file);\n    write_back_unlock", "    int failed = 0;\n    write_back_unlock",
     ),
-    "pages leave before they are synced": ("pages.c", "(failed = io_sync(slots[i].fd)) != 0)", "failed != 0)"),
+    "pages leave before they are synced": ("write_back.c", "(failed = io_sync(slots[i].fd)) != 0)", "failed != 0)"),
     "the area keeps what was unlinked or cut": (
         "pages.c", "    if (ino != 0 && !area_holds(dev, ino))", "    if (ino != 0)",
     ),

@@ -46,6 +46,15 @@ def requests(shown: Figures, kind: str) -> dict[str, int]:
     return {name: one.done[kind].requests for name, one in shown.classes.items()}
 
 
+def when_protected(mount: Mount) -> dict[str, str | int]:
+    """What it shows once a batch is in place; after a minute what it shows then."""
+    for _ in range(6000):
+        if (values := figures(mount.point).values)["pages_protected"]:
+            break
+        time.sleep(0.01)
+    return values
+
+
 def test_who_asks(folder: Path) -> None:
     with Mount(folder / "data", folder / "mnt") as mount:
         read = f"dd if={mount.point}/base/5/16384 of=/dev/null bs={PAGE} count=3 iflag=direct"
@@ -72,8 +81,7 @@ def test_what_a_checkpoint_writes_does_not_wait_for_its_fsync(folder: Path) -> N
         for title, at in ("postgres: me here [local] UPDATE", 0), ("postgres: checkpointer ", 64):
             write = f"dd if=/dev/zero of={mount.point}/base/5/16384 bs={PAGE} count=64 seek={at} conv=notrunc"
             subprocess.run(["bash", "-c", titled(title, write)], check=True)
-        while (values := figures(mount.point).values)["pages_protected"] == 0:
-            time.sleep(0.01)
+        values = when_protected(mount)
         assert (values["pages_protected"], values["pages_dirty"], values["page_fsyncs"]) == (64, 64, 0)
         mount.end()
 
@@ -84,8 +92,7 @@ def test_half_a_page_waits_for_the_other_half(folder: Path) -> None:
         for size, at in (PAGE // 2, 0), (63 * PAGE, 1):
             write = f"dd if=/dev/zero of={mount.point}/base/5/16384 bs={size} count=1 seek={at} conv=notrunc"
             subprocess.run(["bash", "-c", titled("postgres: checkpointer ", write)], check=True)
-        while (values := figures(mount.point).values)["pages_protected"] == 0:
-            time.sleep(0.01)
+        values = when_protected(mount)
         assert (values["pages_protected"], values["pages_dirty"]) == (63, 1)
         with (mount.point / "base/5/16384").open("r+") as file:
             os.fsync(file.fileno())
@@ -98,10 +105,9 @@ def test_a_process_is_looked_at_anew(folder: Path) -> None:
     with Mount(folder / "data", folder / "mnt") as mount:
         read = f"dd if={mount.point}/base/5/16384 of=/dev/null bs={PAGE} count=3 iflag=direct"
         later = titled("postgres: autovacuum worker here", read)
-        first = titled(
-            "postgres: checkpointer ", f"bash -c {shlex.quote(f'dd if=$0 of=$1 bs={PAGE} count=1 iflag=direct; sleep 1.2; {later}')}"
-        )
-        subprocess.run(["bash", "-c", f"{first} {mount.point}/base/5/16384 /dev/null"], check=True)
+        once = read.replace("count=3", "count=1")
+        first = titled("postgres: checkpointer ", f"bash -c {shlex.quote(f'{once}; sleep 1.2; {later}')}")
+        subprocess.run(["bash", "-c", first], check=True)
         assert requests(figures(mount.point), "read")["autovacuum"] == 3
         mount.end()
 

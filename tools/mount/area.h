@@ -7,7 +7,7 @@
  * A batch names files by their paths. Whoever makes a path mean something else (unlink, rename), or cuts a file, empties
  * the area before, durably: recovery never writes a page of an older life into a file.
  *
- * One thread at a time calls: the one that holds the write-back (pages.c).
+ * One thread at a time calls: the one that holds the write-back.
  */
 #ifndef PGQUERN_MOUNT_AREA_H
 #define PGQUERN_MOUNT_AREA_H

@@ -8,10 +8,12 @@
 
 #include "asker.h"
 #include "figures.h"
+#include "folders.h"
 #include "guard.h"
 #include "inode.h"
 #include "io.h"
 #include "mount.h"
+#include "write_back.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -287,7 +289,7 @@ static void op_link(fuse_req_t req, fuse_ino_t ino, fuse_ino_t new_ino, const ch
                                         AT_SYMLINK_FOLLOW));
 
     if (failed == 0 && i->kind == RELATION)
-        failed = pages_renamed(parent->fd);
+        failed = folders_renamed(parent->fd);
     reply_entry(req, parent, name, true, failed);
 }
 
@@ -306,13 +308,13 @@ static void op_unlink(fuse_req_t req, fuse_ino_t ino, const char *name)
     const inode *parent = of(req, ino);
 
     /* Whatever its name is now: it may have been a relation's when the area got its pages. */
-    pages_hold();
+    write_back_lock();
     int failed = forget_path(parent, below(parent, name));
     if (failed == 0)
-        failed = pages_renamed(parent->fd);
+        failed = folders_renamed(parent->fd);
     if (failed == 0)
         failed = SYS(unlinkat(parent->fd, below(parent, name), 0));
-    pages_release();
+    write_back_unlock();
     reply(req, failed);
 }
 
@@ -326,15 +328,15 @@ static void op_rename(fuse_req_t req, fuse_ino_t from_ino, const char *name, fus
 {
     const inode *from = of(req, from_ino), *to = of(req, to_ino);
     const char *old = below(from, name), *fresh = below(to, new_name);
-    pages_hold();
+    write_back_lock();
     int failed = forget_path(from, old);
     if (failed == 0)
         failed = forget_path(to, fresh);
-    if (failed == 0 && (failed = pages_renamed(from->fd)) == 0)
-        failed = pages_renamed(to->fd);
+    if (failed == 0 && (failed = folders_renamed(from->fd)) == 0)
+        failed = folders_renamed(to->fd);
     if (failed == 0)
         failed = SYS(renameat2(from->fd, old, to->fd, fresh, flags));
-    pages_release();
+    write_back_unlock();
     reply(req, failed);
 }
 
@@ -408,7 +410,7 @@ static void op_create(fuse_req_t req, fuse_ino_t ino, const char *name, mode_t m
         inode *i = (inode *)(uintptr_t)e.ino;
         fi->fh = (uint64_t)fd;
         if (i->kind == RELATION &&
-            ((failed = pages_renamed(parent->fd)) != 0 || (failed = open_inode(i, fi)) != 0))
+            ((failed = folders_renamed(parent->fd)) != 0 || (failed = open_inode(i, fi)) != 0))
             inode_forget(i, 1);
     }
     if (fd >= 0 && (failed != 0 || fi->fh != (uint64_t)fd))

@@ -10,6 +10,7 @@
 #include "io.h"
 #include "mount.h"
 #include "pages.h"
+#include "write_back.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -225,7 +226,7 @@ static int serve(int data)
     fuse_session_unmount(session);
     fuse_session_destroy(session);
     fuse_loop_cfg_destroy(config);
-    if (pages_stop() != 0) {
+    if (write_back_stop() != 0) {
         say("%s: pages could not be written back, and are lost unless the server's log has them: mount it "
             "again",
             options.data);

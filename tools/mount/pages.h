@@ -3,9 +3,6 @@
  * Pages of relation files that wait in memory for their write-back. A page that was written is here until it is in its
  * place and synced; so what is read below is whole and durable. Reads see the pages that are here.
  *
- * Write-back, one batch at a time: pages to the area, one sync; each in place; a sync of each file; then they leave, unless
- * they were written again meanwhile. A batch that fails stays in the area and is tried again before any other: the area is
- * never written while one of its pages may be torn in place.
  *
  * Locks, in this order: the write-back's, which also whoever cuts, unlinks or renames a relation file holds; the range of
  * the file's bytes, between reads and writes; the mutex of the tables.
@@ -38,20 +35,10 @@ int pages_allocate(relfile *file, int mode, uint64_t at, uint64_t size);
 int pages_fsync(relfile *file);
 
 /*
- * Around an unlink or rename: pages_hold keeps write-backs away, pages_forget makes the area forget a file (ino 0: all), so
- * that its path may mean something else.
+ * The area forgets a file (ino 0: all), so that its path may mean something else. The write-back is held, until the file is
+ * unlinked or renamed.
  */
-void pages_hold(void);
-/*
- * Names of this folder change, or have changed: it is synced before the next batch. The area names files by paths, and a
- * power loss must not make them mean other files, or give a file its name back whose pages the area does not have.
- */
-int pages_renamed(int folder);
 int pages_forget(dev_t dev, ino_t ino);
-void pages_release(void);
-
-/* Writes all back and stops. */
-int pages_stop(void);
 
 typedef struct pages_figures {
     uint64_t dirty, most;
