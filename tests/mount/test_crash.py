@@ -182,7 +182,8 @@ CHANGES = {
         "        (failed = in_place()) == 0) {\n        failed = area_write(data_fd, slots, batch, bytes_of_batch);\n",
     ),
     "fsync returns early": (
-        "pages.c", "    int failed = write_back_all(file);\n    write_back_unlock", "    int failed = 0;\n    write_back_unlock",
+        "pages.c",
+        "    int failed = write_back_all(file);\n    write_back_unlock", "    int failed = 0;\n    write_back_unlock",
     ),
     "pages leave before they are synced": ("write_back.c", "(failed = io_sync(slots[i].fd)) != 0)", "failed != 0)"),
     "the area keeps what was unlinked or cut": (
