@@ -83,15 +83,15 @@ def runs_on(item: pytest.Item, builds: str) -> bool:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Whole and deep tests run in the profiles of these names only, plain ones without sanitizers, those of old minors
-    and of a browser if they are asked for by their marker, all candidates if the judge's results are, those of slow
-    tools but in `make test`; every Hypothesis test counts its examples."""
+    """Whole and deep tests run in the profiles of these names only, plain ones without sanitizers and emulators, those
+    of old minors and of a browser if they are asked for by their marker, all candidates if the judge's results are,
+    those of slow tools but in `make test`; every Hypothesis test counts its examples."""
     if PROFILE == "cross":
         left_out = [item for item in items if item.path.name.startswith("test_kernels_") and cpu() not in item.name]
         config.hook.pytest_deselected(items=left_out)
         items[:] = [item for item in items if item not in left_out]
     asked = {
-        "plain": PROFILE != "asan",
+        "plain": PROFILE not in ("asan", "cross"),
         "whole": PROFILE in ("whole", "deep"),
         "deep": PROFILE == "deep",
         "minors": config.getoption("markexpr") == "minors",
