@@ -84,8 +84,8 @@ def runs_on(item: pytest.Item, builds: str) -> bool:
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Whole and deep tests run in the profiles of these names only, plain ones without sanitizers and emulators, those
-    of old minors and of a browser if they are asked for by their marker, all candidates if the judge's results are,
-    those of slow tools but in `make test`; every Hypothesis test counts its examples."""
+    of old minors if they are asked for by their marker, all candidates if the judge's results are, those of slow tools
+    but in `make test`; every Hypothesis test counts its examples."""
     if PROFILE == "cross":
         left_out = [item for item in items if item.path.name.startswith("test_kernels_") and cpu() not in item.name]
         config.hook.pytest_deselected(items=left_out)
@@ -95,7 +95,6 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         "whole": PROFILE in ("whole", "deep"),
         "deep": PROFILE == "deep",
         "minors": config.getoption("markexpr") == "minors",
-        "browser": config.getoption("markexpr") == "browser",
         "every_candidate": RESULT == "judge",
         "tools": RESULT != "test",
     }

@@ -25,7 +25,7 @@ SANITIZED    := $(wildcard tests/$(or $(STEM),*)/test_sanitized.py)
 AT_ONCE      = $$(( $$(nproc) + 2 ))
 side_by_side = $(MAKE) --keep-going --output-sync=target --jobs=$(AT_ONCE) $(sort $(patsubst tests/%/,$1-%,$(dir $2)))
 
-.PHONY: differential test-python test-servers test-tools test-browser test-minors test-levels test-asan lint-python
+.PHONY: differential test-python test-servers test-tools test-minors test-levels test-asan lint-python
 # EXAMPLES=quick: few inputs, and no compiled proof is needed; deep: far more than in `make test`, new ones each time.
 IS_QUICK     = $(filter quick,$(EXAMPLES))
 QUICK       := $(or $(wildcard tests/$(or $(STEM),*)/test_kernels.py),$(ORACLE_TESTS))
@@ -71,11 +71,6 @@ test-tools: $(TEST_NEEDS) $(EXTRACTED) $(SETUP)/coq.stamp $(SETUP)/tlc.stamp ker
 
 test-tools-%:
 	@PGQUERN_RESULT=$* $(PYTEST) -m tools tests/$(subst -,/,$*).py
-
-# Where there is no Chromium, and none may be installed, each of these is SKIPPED.
-test-browser: $(TEST_NEEDS) $(SETUP)/python.stamp
-	@$(MAKE) -s $(SETUP)/browser.stamp || true
-	@PGQUERN_RESULT=browser $(PYTEST) -m browser tests/report/test_pages.py
 
 # Nobody else runs these: they fetch servers of their own.
 MINORS := $(wildcard tests/$(or $(STEM),*)/test_minors.py)
