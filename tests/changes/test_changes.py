@@ -8,10 +8,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner
 
 from tests.changes import engine, hand, layers, lines, nodes
-from tests.changes.__main__ import main
 from tests.changes.build import Compiler, Compilers, Workshop
 from tests.changes.change import Change, Tried, Verdict
 from tests.changes.engine import Trial
@@ -53,13 +51,6 @@ def test_what_may_survive_is_a_change_that_is_made_today(stem: str) -> None:
     made = {change.name: change for row in rows for change in row.changes()}
     assert listed.keys() <= made.keys()
     assert all(made[name].says == one.says and len(one.why.split()) >= 4 for name, one in listed.items())
-
-
-def test_a_name_that_no_change_has_is_an_error() -> None:
-    stem = next(stem for stem in layers.stems() if layers.of(stem, ["oracle"]))
-    said = CliRunner().invoke(main, ["--stem", stem, "--layer", "oracle", "--name", "nobody"])
-    assert said.exit_code == 1
-    assert "no change has a name that begins with nobody; one is ref/" in said.output
 
 
 @pytest.mark.parametrize("stem", layers.stems())
