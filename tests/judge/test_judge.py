@@ -153,18 +153,16 @@ def test_what_is_right_gets_through_native_inputs(tmp_path: Path, kind: Kind, so
         assert found.inputs >= inputs
 
 
-@pytest.mark.parametrize("body", ["for (;;) ;", "__builtin_trap();", "*(volatile int *)8 = 1;", "syscall(39L);"])
-def test_a_kernel_that_does_not_come_back_ends_its_host_alone(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, body: str
-) -> None:
-    monkeypatch.setenv("PGQUERN_JUDGE_CPU", "1")
-    verdict = of_body(tmp_path, f"{body}\n    return (pgq_status){{0}};")
-    assert verdict is not None
-    assert re.search("no end|SIGILL|SIGTRAP|SIGSEGV|system call", verdict.why)
+@pytest.fixture(scope="module")
+def hosts(tmp_path_factory: pytest.TempPathFactory) -> judge_build.Hosts:
+    """Those of a need_update; of_body puts another body in the place of its own."""
+    candidate = with_body(tmp_path_factory.mktemp("need_update"), "return (pgq_status){0};")
+    judge_build.write_sources(candidate)
+    judge_build.compile_candidate(candidate, CFLAGS, candidate.folder / "candidate.o")
+    return judge_build.Hosts.build(candidate, CFLAGS)
 
 
-def of_body(folder: Path, body: str) -> judge_verdict.Verdict | None:
-    """The verdict on a need_update whose body that is, after a few native inputs."""
+def with_body(folder: Path, body: str) -> Candidate:
     kind = next(kind for name, kind in KINDS.items() if name.endswith("need_update"))
     source = folder / "body.c"
     source.write_text(
@@ -172,12 +170,26 @@ def of_body(folder: Path, body: str) -> judge_verdict.Verdict | None:
         f"{kind.declaration(kind.variant)};\nstatic int by_int(const void *a, const void *b)\n"
         f"{{\n    return *(const int *)a - *(const int *)b;\n}}\n{kind.signature}\n{{\n    {body}\n}}\n"
     )
-    candidate = Candidate(kind, source, folder)
-    judge_build.write_sources(candidate)
-    judge_build.compile_candidate(candidate, CFLAGS, folder / "candidate.o")
-    hosts = judge_build.Hosts.build(candidate, CFLAGS)
-    done = finished([str(hosts.driver), "check", "1", "100", str(hosts.theirs), str(hosts.ours)])
+    return Candidate(kind, source, folder)
+
+
+def of_body(hosts: judge_build.Hosts, body: str) -> judge_verdict.Verdict | None:
+    """The verdict on a need_update whose body that is, after a few native inputs."""
+    candidate = with_body(hosts.driver.parent, body)
+    judge_build.compile_candidate(candidate, CFLAGS, candidate.folder / "candidate.o")
+    theirs = judge_build.host(candidate, candidate.folder / "candidate.o", candidate.folder / "theirs")
+    done = finished([str(hosts.driver), "check", "1", "100", str(theirs), str(hosts.ours)])
     return judge_run.of_native(done.returncode, done.stdout + done.stderr).verdict
+
+
+@pytest.mark.parametrize("body", ["for (;;) ;", "__builtin_trap();", "*(volatile int *)8 = 1;", "syscall(39L);"])
+def test_a_kernel_that_does_not_come_back_ends_its_host_alone(
+    hosts: judge_build.Hosts, monkeypatch: pytest.MonkeyPatch, body: str
+) -> None:
+    monkeypatch.setenv("PGQUERN_JUDGE_CPU", "1")
+    verdict = of_body(hosts, f"{body}\n    return (pgq_status){{0}};")
+    assert verdict is not None
+    assert re.search("no end|SIGILL|SIGTRAP|SIGSEGV|system call", verdict.why)
 
 
 UPSTREAM = """\
@@ -307,11 +319,11 @@ def test_flags_that_are_not_the_compilers_own_are_refused(tmp_path: Path) -> Non
         assert "is no flag of the compiler's own" in told.stderr
 
 
-def test_a_large_sort_makes_no_system_call(tmp_path: Path) -> None:
+def test_a_large_sort_makes_no_system_call(hosts: judge_build.Hosts) -> None:
     """glibc's asks, the first time, how much memory there is."""
     kind = next(kind for name, kind in KINDS.items() if name.endswith("need_update"))
     sort = "int *a = calloc(4096, sizeof *a);\n    qsort(a, 4096, sizeof *a, by_int);\n    free(a);"
-    assert of_body(tmp_path, f"{sort}\n    return {kind.variant}({kind.names});") is None
+    assert of_body(hosts, f"{sort}\n    return {kind.variant}({kind.names});") is None
 
 
 def regression(folder: Path, binding: Path) -> int:
