@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: PostgreSQL
 """The engine: which changes there are, what is no change, what ends an endless one, and what the lists must say."""
 
+import re
 import signal
 import subprocess
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -73,16 +73,13 @@ def test_each_change_by_hand_fits_and_is_made_by_no_rule(stem: str) -> None:
 
 
 def test_each_killer_exists() -> None:
+    """By its name. A case that its test no longer has is an error of the engine's, when the change is tried."""
     named = {killer for stem in LISTS for entry in hand.load(stem).change for killer in entry.killers}
-    asked = sorted(killer for killer in named if "::" in killer)
-    words = {killer.partition(" ")[0] for killer in named - set(asked)}
+    words = {killer.partition(" ")[0] for killer in named if "::" not in killer}
     assert words <= {"world", "threads", "cross", "sanitizers"}
-    found = subprocess.run(
-        [sys.executable, "-m", "pytest", "-q", "--collect-only", "-p", "no:cacheprovider", *asked],
-        capture_output=True,
-        text=True,
-    )
-    assert found.returncode == 0, found.stdout
+    for killer in sorted(killer for killer in named if "::" in killer):
+        file, test, *_ = killer.partition("[")[0].split("::")
+        assert re.search(rf"^(def {test}\(|class {test}\b|{test} = )", Path(file).read_text(), re.MULTILINE), killer
 
 
 @pytest.mark.parametrize("stem", LISTS)
