@@ -3,7 +3,8 @@
 
 PGQUERN_PROFILE chooses the number of examples: `whole` (default; the same examples each time), `brief` (an eighth of
 them, for `make test`), `quick` (a twentieth, for a first look), `asan` (fewer, for sanitizers), `cross` (a few; under
-an emulator or with features hidden: test_kernels.py, and all tests of what only its CPU has), `deep` (many, new ones each time).
+an emulator or with features hidden: test_kernels.py, and all tests of what only its CPU has), `deep` (many, new ones
+each time).
 PGQUERN_RESULT=LAYER writes build/results/LAYER/<stem>.json at the end: the tests, their seconds, and counts (`examples`
 are counted here, everything else by tally()). The stem of a test is the folder of its file, tests/<stem>/test_*.py, or
 `house`. Under the sanitizers the run ends with a look for memory that the library has leaked; it counts as one more
