@@ -46,8 +46,6 @@ APT_cross    := gcc-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user
 APT_postgres := postgresql-$(PG_HERE) postgresql-client-$(PG_HERE) postgresql-server-dev-$(PG_HERE) xz-utils util-linux strace
 # Only `make findings` asks for it.
 APT_gdb      := gdb
-# Only `make test-browser` asks for it.
-APT_browser  := chromium fonts-dejavu-core
 # What must be there where nothing is installed (PGQUERN_NO_APT=1): commands, headers, a library of Coq's.
 TOOLS_c        := gcc g++ clang objdump pkg-config valgrind benchmark/benchmark.h liburing.h
 TOOLS_coq      := coqc coqchk coq_makefile ocamlfind stdpp.base
@@ -56,7 +54,6 @@ TOOLS_maven    := mvn
 TOOLS_postgres := pg_config xz setpriv strace
 TOOLS_cross    := aarch64-linux-gnu-gcc qemu-aarch64
 TOOLS_gdb      := gdb
-TOOLS_browser  := chromium
 SETUP        := $(BUILD)/setup
 
 $(SETUP)/%.stamp: .ci/apt-need
@@ -74,12 +71,6 @@ $(SETUP)/python.stamp: requirements.lock requirements-alone.lock .ci/apt-need
 	  || { echo "set-up failed: pip could not install requirements.lock; check the network and try 'make setup' again" >&2; exit 1; }
 	@touch $@
 
-$(SETUP)/browser.stamp: requirements-browser.lock .ci/apt-need $(SETUP)/python.stamp
-	@.ci/apt-need $(APT_browser) --tools $(TOOLS_browser)
-	@echo "set-up: what drives the browser, from requirements-browser.lock (50 MB)"
-	@$(PY) -m pip install --quiet --disable-pip-version-check --require-hashes --only-binary :all: --no-deps -r requirements-browser.lock
-	@touch $@
-
 include spec/rules.mk proofs/rules.mk csrc/rules.mk tests/rules.mk bench/rules.mk $(wildcard tools/*/rules.mk)
 
 $(VENV)/bin/pgquern: tools/pgquern/launch $(SETUP)/python.stamp
@@ -94,11 +85,11 @@ STEPS_ci    := lint 'model UP_TO=5000' prove prove-c 'test BARE=trixie' 'test-se
   test-cross icount 'icount CROSS=aarch64' 'bench SIZE=quick' report claims-check
 # One evening: all that `ci` runs, and of each deep layer as much as two hours have room for.
 STEPS_full  := lint model 'model SIZE=large UP_TO=100000' prove prove-c 'test-python EXAMPLES=whole' test-servers 'test-tools EXAMPLES=whole' \
-  test-levels 'test-cross EXAMPLES=whole' test-browser test-minors test-asan tsan 'world MINUTES=1' fuzz 'changes NUMBER=4' \
+  test-levels 'test-cross EXAMPLES=whole' test-minors test-asan tsan 'world MINUTES=1' fuzz 'changes NUMBER=4' \
   'instructions INPUTS=20000' findings check-upstream icount 'icount CROSS=aarch64' 'bench SIZE=quick' report
 # Nothing is a sample; worlds run for ten minutes a stem. A day on two cores, so `make farm` has its longest parts.
 STEPS_everything := lint model 'model SIZE=large' prove prove-c 'test-python EXAMPLES=whole' test-servers \
-  'test-tools EXAMPLES=whole' test-levels 'test-cross EXAMPLES=whole' test-browser test-minors 'differential EXAMPLES=deep' test-asan tsan \
+  'test-tools EXAMPLES=whole' test-levels 'test-cross EXAMPLES=whole' test-minors 'differential EXAMPLES=deep' test-asan tsan \
   'world MINUTES=10' fuzz changes test-candidates instructions findings check-upstream icount 'icount CROSS=aarch64' bench bench-headlines report
 JOB = $(PY) -m tools.job $@ $(STEPS_$@)
 
@@ -111,7 +102,7 @@ quick: $(SETUP)/python.stamp ##day a first look after set-up: the smallest model
 # BARE=trixie: in a fresh clone of HEAD inside a bare Debian 13, on the host where the machine refuses that. ONLY=PART: the rule test-PART.
 RUN_BARE = .ci/bare $(BARE) 'make setup && make test' || { [ $$? = 75 ] && echo "test: SKIPPED in a bare $(BARE); here instead" && $(JOB); }
 RUN_PART = $(MAKE) $@-$(ONLY) ONLY=
-test: $(SETUP)/python.stamp ##day all tests, kernels under sanitizers, fuzzed, broken; STEM= narrows; CROSS=aarch64; ONLY=python, asan, servers, tools, levels, browser, minors, candidates (a quarter of an hour)
+test: $(SETUP)/python.stamp ##day all tests, kernels under sanitizers, fuzzed, broken; STEM= narrows; CROSS=aarch64; ONLY=python, asan, servers, tools, levels, minors, candidates (a quarter of an hour)
 	@$(if $(ONLY),$(RUN_PART),$(if $(CROSS),$(MAKE) test-cross,$(if $(BARE),$(RUN_BARE),$(JOB))))
 
 ci: $(SETUP)/python.stamp ##more what .ci/run runs after set-up: linters, models, proofs, all tests, a sample of the changes (half an hour and more)

@@ -3,7 +3,8 @@
 
 PGQUERN_PROFILE chooses the number of examples: `whole` (default; the same examples each time), `brief` (an eighth of
 them, for `make test`), `quick` (a twentieth, for a first look), `asan` (fewer, for sanitizers), `cross` (a few; under
-an emulator: test_kernels.py, and all tests of what only its CPU has), `deep` (many, new ones each time).
+an emulator or with features hidden: test_kernels.py, and all tests of what only its CPU has), `deep` (many, new ones
+each time).
 PGQUERN_RESULT=LAYER writes build/results/LAYER/<stem>.json at the end: the tests, their seconds, and counts (`examples`
 are counted here, everything else by tally()). The stem of a test is the folder of its file, tests/<stem>/test_*.py, or
 `house`. Under the sanitizers the run ends with a look for memory that the library has leaked; it counts as one more
@@ -83,19 +84,18 @@ def runs_on(item: pytest.Item, builds: str) -> bool:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Whole and deep tests run in the profiles of these names only, plain ones without sanitizers, those of old minors
-    and of a browser if they are asked for by their marker, all candidates if the judge's results are, those of slow
-    tools but in `make test`; every Hypothesis test counts its examples."""
+    """Whole and deep tests run in the profiles of these names only, plain ones without sanitizers and emulators, those
+    of old minors if they are asked for by their marker, all candidates if the judge's results are, those of slow tools
+    but in `make test`; every Hypothesis test counts its examples."""
     if PROFILE == "cross":
         left_out = [item for item in items if item.path.name.startswith("test_kernels_") and cpu() not in item.name]
         config.hook.pytest_deselected(items=left_out)
         items[:] = [item for item in items if item not in left_out]
     asked = {
-        "plain": PROFILE != "asan",
+        "plain": PROFILE not in ("asan", "cross"),
         "whole": PROFILE in ("whole", "deep"),
         "deep": PROFILE == "deep",
         "minors": config.getoption("markexpr") == "minors",
-        "browser": config.getoption("markexpr") == "browser",
         "every_candidate": RESULT == "judge",
         "tools": RESULT != "test",
     }

@@ -148,7 +148,7 @@ def leaks(module: ModuleType, name: str, times: int) -> None:
 def test_calls_leak_nothing(monkeypatch: pytest.MonkeyPatch, module: ModuleType, name: str) -> None:
     if hasattr(module, "new_array"):
         monkeypatch.setattr(module, "new_array", ffi.new)
-    leaks(module, name, 150 + settings().max_examples // 3)
+    leaks(module, name, 60 + settings().max_examples // 3)
 
 
 @pytest.mark.deep

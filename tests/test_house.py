@@ -24,7 +24,7 @@ SOURCES = {".py", ".c", ".h", ".cc", ".v", ".tla", ".mk", ".sh", ".ml", ".typ"}
 FOLDERS = {"spec", "proofs", "ref", "csrc", "tests", "bench", "tools", ".ci", ".github"}
 DOCUMENTS = {"README.md", "CLAIMS.md", "SOUNDNESS.md", "CONTRIBUTING.md", "CHANGELOG.md", "CITATION.cff", "LICENSE"}
 SETTINGS = {
-    "Makefile", "pyproject.toml", "requirements.lock", "requirements-alone.lock", "requirements-browser.lock",
+    "Makefile", "pyproject.toml", "requirements.lock", "requirements-alone.lock",
     ".gitignore", ".clang-format", ".editorconfig", ".zenodo.json", "Containerfile", ".dockerignore",
 }  # fmt: skip
 

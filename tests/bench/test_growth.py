@@ -12,8 +12,6 @@ from pydantic import ValidationError
 
 from bench.icount.growth import FEWEST, TOLERANCE, WIDE, Above, Fit, Series, fault, fit, judge
 from bench.icount.run import Counter, Subject
-from tools.common import results
-from tools.report import __main__ as report
 
 SIZES = [16 * 4**k for k in range(5)]
 
@@ -156,15 +154,3 @@ def test_an_operation_that_looks_at_everything_is_refused(tmp_path: Path) -> Non
     assert walks["status"] == "failed"
     assert walks["last"] > 0.5
     assert searches["status"] == "passed"
-
-
-def test_the_report_shows_a_picture_and_a_line_for_each_series(tmp_path: Path) -> None:
-    straight = [1000 + 2 * n for n in SIZES]
-    walks = series(what="it walks", above=Above(slope=1, why="no lists yet"))
-    items = [judge(series(), [1000] * 5), judge(walks, straight)]
-    skipped = {"name": "it flies", "status": "skipped", "reason": "this CPU cannot fly"}
-    for stem, written in (("one", [*items, skipped]), ("two", [skipped])):
-        results.write("growth", stem, written, says="", tools={}, folder=tmp_path)
-    page = report.page(results.load(tmp_path))
-    assert page.count("SKIPPED 1: this CPU cannot fly") == 2
-    assert page.count("it walks, by things") >= 1

@@ -199,6 +199,18 @@ class Workshop:
             return False
         return link(folder, OBJECTS, made)
 
+    def unchanged(self) -> Path:
+        """The folder of a binding of the ordinary objects. It lies where those of changes do: a test that fails because
+        of the place would tell each change."""
+        folder = self.root / "unchanged"
+        with self.making[folder]:
+            if folder not in self.made:
+                folder.mkdir(parents=True, exist_ok=True)
+                if not link(folder, OBJECTS, {}):
+                    raise RuntimeError(f"{OBJECTS} makes no binding: make kernels")
+                self.made.add(folder)
+        return folder
+
     def same_by_clang(self, built: Built) -> bool:
         """Whether another compiler makes the same code of the change as of the original: then it changes nothing."""
         compiler = Compiler([*self.compilers.plain.cflags, "-w"], self.compilers.plain.isa, "clang")

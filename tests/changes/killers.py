@@ -14,7 +14,7 @@ import click
 import pytest
 
 from tests.changes import nodes
-from tests.changes.build import SOURCES, UNCHANGED, Compiler, Workshop, link, objects_with
+from tests.changes.build import SOURCES, UNCHANGED, Built, Compiler, Workshop, link, objects_with
 from tests.changes.change import Change
 from tests.runners import tsan
 from tests.runners.world import weight
@@ -49,16 +49,18 @@ class Tests:
     limits: dict[str, int] = field(default_factory=lambda: {nodes.OTHERS: CPU_LEAST})
     controls: dict[tuple[str, ...], nodes.Ended] = field(default_factory=dict)
 
-    def control(self, chosen: Sequence[str]) -> nodes.Ended:
+    def control(self, built: Built, chosen: Sequence[str]) -> nodes.Ended:
         """The unchanged sources must pass these tests."""
+        binding = self.workshop.unchanged() if built.objects else UNCHANGED
+        key = (str(binding), *chosen)
         with self.workshop.controlling:
-            if tuple(chosen) not in self.controls:
+            if key not in self.controls:
                 log = self.workshop.root / f"control-{zlib.crc32(' '.join(chosen).encode()):08x}.log"
-                ended = nodes.run(chosen, UNCHANGED, log, WHOLE_CPU)
+                ended = nodes.run(chosen, binding, log, WHOLE_CPU)
                 if ended.code not in (0, pytest.ExitCode.NO_TESTS_COLLECTED):
                     raise Broken(f"{' '.join(chosen)} fails unchanged:\n{ended.output[-3000:]}")
-                self.controls[tuple(chosen)] = ended
-            return self.controls[tuple(chosen)]
+                self.controls[key] = ended
+            return self.controls[key]
 
     def order(self, file: str) -> list[str]:
         """Those first that have told changes of this file, then those that speak of it, then the short ones."""
@@ -91,14 +93,14 @@ class Tests:
             failed = next((node for node, outcome in ended.outcomes.items() if outcome == "failed"), ended.last)
             self.seconds |= ended.seconds
             if ended.code in (pytest.ExitCode.INTERRUPTED, pytest.ExitCode.USAGE_ERROR):
-                self.control(["--collect-only", *self.chosen])
+                self.control(built, ["--collect-only", *self.chosen])
                 return "the tests cannot be imported", ""
             if not ended.killed:
                 return "", ended.skipped
             if not failed:
-                self.control(["--collect-only", *self.chosen])
+                self.control(built, ["--collect-only", *self.chosen])
                 return f"at the import of the tests: {ended.killed}", ""
-            unchanged = self.control([failed])
+            unchanged = self.control(built, [failed])
             needs = CPU_LEAST + int(CPU_TIMES * unchanged.cpu)
             if ended.killed != nodes.NO_END or limits.get(failed, 0) >= needs:
                 self.kills[change.file, failed] += 1
@@ -156,14 +158,14 @@ class Sanitizers:
 
     def tell(self, change: Change) -> tuple[str, str]:
         built = self.workshop.built[change.name]
-        if not built.objects:
+        tests = sorted(map(str, Path("tests", self.workshop.stem).glob("test_kernels*.py")))
+        if not built.objects or not tests:  # of no file pytest would run all that there are
             return "", ""
         folder = built.folder / "asan"
         if (made := self.workshop.compile(self.workshop.compilers.asan, change, folder)) is None:
             return "", ""
         link(folder, ASAN_OBJECTS, made, sanitizers.FLAG)
         paths = ["-o", f"pythonpath=. csrc/ffi {folder}"]
-        tests = sorted(map(str, Path("tests", self.workshop.stem).glob("test_kernels*.py")))
         variables = sanitizers.environment() | {"PYTHONPATH": f".:csrc/ffi:{folder}", "PGQUERN_PROFILE": "asan"}
         command = [sys.executable, "-m", "pytest", *nodes.OPTIONS, *paths, *tests]
         ended = subprocess.run(command, capture_output=True, env=os.environ | variables | {"PGQUERN_RESULT": ""})

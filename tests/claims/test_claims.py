@@ -5,6 +5,7 @@ import os
 import re
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 import click
@@ -29,50 +30,64 @@ twice:
 """
 
 
-def run(folder: Path, shown: str, *options: str) -> subprocess.CompletedProcess[str]:
+def run(folder: Path, *shown: str, options: Sequence[str] = ()) -> subprocess.CompletedProcess[str]:
     (folder / "Makefile").write_text(MAKEFILE)
-    (folder / "CLAIMS.md").write_text(f"| # | claim | shown by |\n|---|---|---|\n| 1 | It is so | {shown} |\n")
+    rows = "".join(f"| {number} | It is so | {one} |\n" for number, one in enumerate(shown, 1))
+    (folder / "CLAIMS.md").write_text(f"| # | claim | shown by |\n|---|---|---|\n{rows}")
     environment = os.environ | {"PYTHONPATH": str(TOP)}
     command = [sys.executable, "-m", "tools.claims", *options]
     return subprocess.run(command, cwd=folder, capture_output=True, text=True, env=environment)
 
 
-@pytest.mark.parametrize(
-    ("shown", "verdict", "says", "code"),
-    [
-        ("`make holds`", "holds", "12 passed", 0),
-        ("`make holds`, `make fails`", "FAILED", "make fails ended with 2", 1),
-        ("`make holds`, `make skips`", "SKIPPED", "no tool", 1),
-        ("`make nothing-of-that-name`", "FAILED", "make nothing-of-that-name ended with 2", 1),
-        ("`make twice`", "holds", "1", 0),
-    ],
-)
-def test_each_claim_gets_its_verdict(tmp_path: Path, shown: str, verdict: str, says: str, code: int) -> None:
-    done = run(tmp_path, shown)
-    assert done.returncode == code, done.stdout + done.stderr
-    assert re.search(rf"│ 1 +│ {verdict} +│ .*{says}", done.stdout)
+VERDICTS = {
+    "`make holds`": ("holds", "12 passed"),
+    "`make holds`, `make fails`": ("FAILED", "make fails ended with 2"),
+    "`make holds`, `make skips`": ("SKIPPED", "no tool"),
+    "`make nothing-of-that-name`": ("FAILED", "make nothing-of-that-name ended with 2"),
+    "`make twice`": ("holds", "1"),
+}
 
 
-@pytest.mark.parametrize(
-    ("test", "verdict", "code"),
-    [
-        ("def test_it():\n    pass", "holds", 0),
-        ("def test_it():\n    assert 0", "FAILED", 1),
-        ("@pytest.mark.skip(reason='no tool')\ndef test_it():\n    pass", "SKIPPED", 1),
-    ],
-)
-def test_a_claim_may_be_shown_by_tests_with_its_marker(tmp_path: Path, test: str, verdict: str, code: int) -> None:
+def test_each_claim_gets_its_verdict(tmp_path: Path) -> None:
+    done = run(tmp_path, *VERDICTS)
+    for number, (verdict, says) in enumerate(VERDICTS.values(), 1):
+        assert re.search(rf"│ {number} +│ {verdict} +│ .*{says}", done.stdout), done.stdout + done.stderr
+    assert done.returncode == 1
+
+
+def test_a_claim_that_is_skipped_beside_one_that_holds_fails_nothing_and_none_that_holds_fails(tmp_path: Path) -> None:
+    assert run(tmp_path, "`make holds`", "`make skips`").returncode == 0
+    assert run(tmp_path, "`make skips`").returncode == 1
+
+
+TESTS = """import pytest
+@pytest.mark.claim1
+def test_it():
+    pass
+@pytest.mark.claim2
+def test_it_not():
+    assert 0
+@pytest.mark.claim3
+@pytest.mark.skip(reason='no tool')
+def test_it_without_a_tool():
+    pass
+"""
+
+
+def test_a_claim_may_be_shown_by_tests_with_its_marker(tmp_path: Path) -> None:
     (tmp_path / "tests").mkdir()
-    (tmp_path / "tests" / "test_one.py").write_text(f"import pytest\npytestmark = pytest.mark.claim1\n{test}\n")
-    done = run(tmp_path, "`pytest -m claim1`")
-    assert (done.returncode, bool(re.search(rf"│ 1 +│ {verdict} ", done.stdout))) == (code, True), done.stdout
-    (tmp_path / "tests" / "test_one.py").unlink()
-    assert "ended with 5" in run(tmp_path, "`pytest -m claim1`").stdout, "no test has the marker"
+    (tmp_path / "tests" / "test_one.py").write_text(TESTS)
+    done = run(tmp_path, *(f"`pytest -m claim{number}`" for number in range(1, 5)))
+    for number, verdict in enumerate(("holds", "FAILED", "SKIPPED", "FAILED"), 1):
+        assert re.search(rf"│ {number} +│ {verdict} ", done.stdout), done.stdout
+    assert "ended with 5" in done.stdout, "no test has the marker of the fourth"
 
 
 def test_only_one_claim_runs_or_none_if_they_are_listed(tmp_path: Path) -> None:
-    assert run(tmp_path, "`make fails`", "--list").returncode == 0
-    assert "has the claims 1 to 1: there is no claim 3" in run(tmp_path, "`make holds`", "--claim", "3").stderr
+    assert run(tmp_path, "`make fails`", options=["--list"]).returncode == 0
+    assert (
+        "has the claims 1 to 1: there is no claim 3" in run(tmp_path, "`make holds`", options=["--claim", "3"]).stderr
+    )
 
 
 def item(status: str, **more: object) -> dict[str, object]:

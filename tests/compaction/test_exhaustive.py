@@ -7,7 +7,8 @@ what is marked `whole` that of `make test`):
 1. One line pointer: every flag, every lp_off and every lp_len in bytes, from 9 bytes outside the area to 9 beyond.
 2. Two: every flag; lp_off at each unit, one unit below, at pd_special, and unaligned; every lp_len in bytes, up to
    one more than the area has (areas of 4 units and more: deep).
-3. Three: every flag; lp_off at each unit and at pd_special; lp_len in units (areas of 5 and 6 units: deep).
+3. Three: every flag; lp_off at each unit and at pd_special; lp_len in units (an area of 4 units: whole; areas of 5 and
+   6 units: deep).
 4. Two to four: lp_off and lp_len as before; each line pointer unused or used. Which of the used flags it has, how far
    its length falls short of the unit, and what garbage is in an unused one, is dealt out over the pages (four, over 5
    and 6 units: whole).
@@ -25,6 +26,7 @@ such line pointer does. The kernels get every page, and must give all its bytes.
 """
 
 from itertools import product
+from typing import Any
 
 import numpy as np
 import pytest
@@ -46,11 +48,13 @@ def grid(flags: range, offsets: list[int], lengths: range) -> list[LinePointer]:
     return [LinePointer(*fields) for fields in product(offsets, flags, lengths)]
 
 
-def deep_from(units: int) -> pytest.MarkDecorator:
-    """Areas by size; those of that many units and more for the profile `deep` only."""
-    return pytest.mark.parametrize(
-        "units", [pytest.param(k, marks=pytest.mark.deep if k >= units else ()) for k in AREAS]
-    )
+def deep_from(units: int, whole_from: int = 7) -> pytest.MarkDecorator:
+    """Areas by size; those of that many units and more for the profiles `deep` and `whole` only."""
+
+    def marks(k: int) -> Any:
+        return pytest.mark.deep if k >= units else pytest.mark.whole if k >= whole_from else ()
+
+    return pytest.mark.parametrize("units", [pytest.param(k, marks=marks(k)) for k in AREAS])
 
 
 @HOLES
@@ -68,7 +72,7 @@ def test_two_line_pointers(units: int) -> None:
     run(Domain(area, grid(ALL_FLAGS, offsets, range(8 * units + 2)), deal=False))
 
 
-@deep_from(5)
+@deep_from(5, whole_from=4)
 def test_three_line_pointers(units: int) -> None:
     area = Area(3, units, hole=0)
     offsets = list(range(area.upper, area.special + 1, UNIT))

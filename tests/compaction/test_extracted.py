@@ -46,10 +46,12 @@ PROVED = {
     "slide by pairs": (23, Order.ITEM),
     "as neon chooses": (24, Order.ITEM),
 }
+OF_EACH_ORDER = ("pg13", "pg14")
 # A candidate on trial meets one proved algorithm of each order, on pages of the trial's own seed. That the others give
-# the same is no question of the candidate's.
+# the same is proved; of them each SHARE-th page shows that they are extracted as they are.
 SEED = os.environ.get("PGQUERN_JUDGE")
-ASKED = {name: PROVED[name] for name in (PROVED if SEED is None else ("pg13", "pg14"))}
+ASKED = {name: PROVED[name] for name in (PROVED if SEED is None else OF_EACH_ORDER)}
+SHARE = 20
 BY_INTERPRETER = 128
 PAGES = 10_000
 CHUNK = 1000
@@ -83,7 +85,10 @@ def test_proof_equals_oracle_equals_kernels(start: int) -> None:
         wanted.append(expected(page))
         assert_agreement(page, wanted[-1])
     for (name, (algorithm, order)), truncate in product(ASKED.items(), (False, True)):
-        for page, want, got in zip(pages, wanted, proved(algorithm, truncate, pages), strict=True):
+        chosen = slice(None, None, 1 if name in OF_EACH_ORDER else SHARE)
+        for page, want, got in zip(
+            pages[chosen], wanted[chosen], proved(algorithm, truncate, pages[chosen]), strict=True
+        ):
             right = want[order, truncate]
             assert got == right, f"extracted {name}, truncate={truncate}: {difference(page, right, got)}"
     tally("compaction", "pages through proof, oracle and kernels", len(pages))

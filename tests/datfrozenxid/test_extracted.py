@@ -63,7 +63,7 @@ def by_kernel(variant: str, values: list[int], start: int, sane: int, ids: Ids) 
 def test_arrays_through_proof_oracle_and_kernels() -> None:
     rng = Random(1)
     questions, expected = [], []
-    for case in range(1500):
+    for case in range(750):
         ids = rng.choice([XIDS, MULTIXACTS])
         start, sane = a_bound(rng, ids)
         sound = rng.random() < 0.7

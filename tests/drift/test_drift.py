@@ -10,7 +10,7 @@ import pytest
 
 from tools.common import matrix
 from tools.drift import functions, source
-from tools.drift.__main__ import compared_with, found_of
+from tools.drift.__main__ import found_of
 from tools.drift.functions import CommentError, Followed
 
 STEMS = [stem for stem in matrix.stems() if functions.load(stem)]
@@ -181,13 +181,6 @@ def test_a_comment_that_cannot_be_read_is_told(tmp_path: Path, text: str) -> Non
         functions.said(path)
 
 
-def test_an_unknown_version_is_compared_with_the_newest() -> None:
-    newest = compared_with("99")
-    assert int(newest) >= 19
-    assert compared_with("15") == "15"
-    assert compared_with(newest) == newest
-
-
 def drift(*words: str) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-m", "tools.drift", *words]
     return subprocess.run(command, capture_output=True, text=True, check=False)
@@ -201,13 +194,6 @@ def test_an_empty_checkout_has_lost_all(tmp_path: Path) -> None:
     assert found["version"] == "18.1"
     in_18 = {one.name for one in functions.load(STEMS[0]) if "18" in one.sha256}
     assert {one["name"] for one in found["functions"] if one["changed"]} == in_18 != set()
-
-
-def test_what_is_no_checkout_is_told(tmp_path: Path) -> None:
-    told = drift("--postgres", str(tmp_path))
-    assert told.returncode == 2
-    assert "is no checkout of PostgreSQL" in " ".join(told.stderr.split())
-    assert "correct --postgres" in " ".join(told.stderr.split())
 
 
 def test_a_version_is_recorded_in_its_place(ours: Path, tmp_path: Path) -> None:

@@ -108,14 +108,6 @@ def test_a_merge_refuses_what_makes_no_whole(
     assert says in next(iter(wrong.values()))
 
 
-def test_a_list_with_a_name_twice_is_refused(farm: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(work, "LIST", farm / "list.json")
-    with pytest.raises(work.FarmError, match="layers/one/a"):
-        work.write(works("a", "a"))
-    work.write(works("a", "b"))
-    assert work.read() == works("a", "b")
-
-
 TARGET = """
 layer:
 \t@mkdir -p "$$PGQUERN_RESULTS/layer" && echo "$(ONLY) of $(STEM)$(JOBS)"
@@ -187,14 +179,6 @@ def test_each_change_of_the_sample_is_in_one_job() -> None:
     listed = asked("-m", "tests.changes", "--layer", "C", "--number", "60", "--stem", ROW, "--list")
     assert [shard.words for shard in listed] == [{"LAYER": "C", "PART": f"{i}/3", "NUMBER": "60"} for i in range(3)]
     assert {shard.words["LAYER"] for shard in asked("-m", "tests.changes", "--stem", ROW, "--list")} > {"C", "hand"}
-
-
-def test_the_lines_of_a_world_add_up() -> None:
-    here = [calls.Line("a.c:1", "write", 3, 1, 0, None), calls.Line("a.c:2", calls.NEVER)]
-    there = [calls.Line("a.c:1", "write", 2, 0, 4, 5), calls.Line("a.c:2", "read", 1), calls.Line("a.c:3", calls.NEVER)]
-    assert calls.joined([here, there]) == [
-        calls.Line("a.c:1", "write", 5, 1, 4, 5), calls.Line("a.c:2", "read", 1), calls.Line("a.c:3", calls.NEVER)
-    ]  # fmt: skip
 
 
 @pytest.fixture

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: PostgreSQL
-"""The logs of the definition, of the C prefetcher and of the engine, given to the trace model: each event in its order.
+"""The logs of the C prefetcher and of the engine, given to the trace model: each event in its order.
 
-TLC accepts each log whole. It refuses a log with one event altered, at this event.
+That the definition has the same logs is shown by test_kernels.py. TLC accepts each log whole. It refuses a log with one
+event altered, at this event.
 """
 
 import random
@@ -13,22 +14,21 @@ import pytest
 from pgquern.prefetch import Step
 from pgquern.prefetch import replay as run_engine
 
-from ref.prefetch import COUNTERS, BlockReference, Event, Prefetcher, Record, Relation
+from ref.prefetch import COUNTERS, BlockReference, Event, Record, Relation
 from tests.common.tally import tally
 from tests.prefetch import tla
 from tests.prefetch.files import files
 from tests.prefetch.kernel import KernelPrefetcher
 from tests.prefetch.random_world import BLOCKS, RELATIONS, random_world
 from tests.prefetch.tlc import JAR, Lines, altered, follow
-from tests.prefetch.world import Reader, Seen, World, replay
+from tests.prefetch.world import Seen, World, replay
 from tools.trace.listing import Listed, Replay
 
-WORLDS, RECORDS = 16, 24
+WORLDS, RECORDS = 10, 24
 LENGTHS = dict(zip(RELATIONS, (3, BLOCKS, None, 1), strict=True))
 """Of all worlds, with the pool and the room, so that one run follows them all."""
 POOL, ROOM = 2, 3
 CONCURRENCIES = (0, 1, 2, 3, 8)
-MAKERS: dict[str, Callable[..., Reader]] = {"definition": Prefetcher, "kernel": KernelPrefetcher}
 FILES, ACCESSES, BUFFERS = [5, 7], 60, 9
 TELLS = [*(word for word in COUNTERS if word != "prefetch"), "advise", "other_fork", "use", "concurrency"]
 
@@ -80,14 +80,14 @@ def world_of(seed: int) -> World:
     return world
 
 
-def log_of(seed: int, make: Callable[..., Reader], corners: set[str]) -> Lines:
+def log_of(seed: int, corners: set[str]) -> Lines:
     """A world's trace; the concurrency changes half way."""
     first, then = random.Random(seed).sample(CONCURRENCIES, 2)
     world = world_of(seed)
     late = list(world.lateness)
     head = tla.head(listed(world.records), LENGTHS, tells=TELLS, concurrency=first, buffers=POOL, room=ROOM, late=late)
     head["lengths"] = dict.fromkeys(head["lengths"], BLOCKS)
-    events = events_of(replay(world, first, make=make, changes={RECORDS // 2: then}))
+    events = events_of(replay(world, first, make=KernelPrefetcher, changes={RECORDS // 2: then}))
     corners |= world.corners | {item["call"] for item in events}
     return [head, *events]
 
@@ -180,7 +180,7 @@ def corners() -> set[str]:
 
 @pytest.fixture(scope="module")
 def traces(tmp_path_factory: pytest.TempPathFactory, corners: set[str]) -> dict[str, dict[str, Lines]]:
-    worlds = {f"{maker}{seed}": log_of(seed, make, corners) for seed in range(WORLDS) for maker, make in MAKERS.items()}
+    worlds = {f"kernel{seed}": log_of(seed, corners) for seed in range(WORLDS)}
     folder = tmp_path_factory.mktemp("files")
     engine = {f"concurrency{n}": engine_log(folder, n) for n in (0, 1, 3, 8)}
     whole = worlds["kernel0"]

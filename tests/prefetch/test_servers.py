@@ -19,7 +19,8 @@ from tools.trace.record import Recorded, change_indexes, crashed, record, why_no
 from tools.trace.strace import Call, Trace
 
 BUILDS = {build.label: build for build in (DEBIAN, EMBEDDED[15], EMBEDDED[18])}
-CONCURRENCIES = (0, 1, 3, 10, 32)
+CONCURRENCIES = (0, 1, 10)
+"""No look-ahead, the least, and much; FULL has more."""
 UPDATES, ROWS = 100, 20_000
 SMALL_BUFFERS = "512kB"
 TRIES = 10
@@ -210,7 +211,7 @@ def test_a_tampered_recovery_is_refused_at_the_event(recorded: dict[str, Recorde
     run, rng = recorded[name], random.Random(name)
     records, trace = run.records(), run.calls()
     assert callable(tamper)
-    for _ in range(5):
+    for _ in range(3):
         tampered: Tampered = tamper(trace.calls, rng)
         followed = follow(records, Trace(trace.path, tampered.calls, dict(trace.sizes)), run.concurrencies, run.buffers)
         assert followed.mismatch
@@ -229,8 +230,8 @@ def test_another_concurrency_is_refused(recorded: dict[str, Recorded], label: st
 @pytest.mark.parametrize("label", BUILDS)
 def test_a_record_that_is_not_listed_is_missed(recorded: dict[str, Recorded], label: str, tmp_path: Path) -> None:
     """One that reads a cold block, at the start or the end of the listing, where no gap shows."""
-    run = recorded[f"{label} 3"]
+    run = recorded[f"{label} 1"]
     records = list(run.records())
     blocks = [i for i, listed in enumerate(records) if listed.record.blocks]
-    assert follow(records[blocks[0] + 1 :], run.calls(), [3], run.buffers).mismatch
-    assert follow(records[: blocks[len(blocks) // 2]], run.calls(), [3], run.buffers).mismatch
+    assert follow(records[blocks[0] + 1 :], run.calls(), [1], run.buffers).mismatch
+    assert follow(records[: blocks[len(blocks) // 2]], run.calls(), [1], run.buffers).mismatch

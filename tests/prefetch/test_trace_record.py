@@ -27,6 +27,10 @@ TRIES = 10
 BUILDS = {build.label: build for build in (DEBIAN, EMBEDDED[18])}
 
 
+# What does not ask the server is the same for all.
+of_18 = pytest.mark.parametrize("crash", ["18"], indirect=True)
+
+
 @pytest.fixture(scope="module", params=BUILDS)
 def crash(request: pytest.FixtureRequest) -> Iterator[Crashed]:
     if reason := why_no_strace():
@@ -69,6 +73,7 @@ def test_a_script_gets_the_verdict(crash: Crashed, tmp_path: Path) -> None:
     assert "is no data directory" in refused.stderr
 
 
+@of_18
 def test_a_copy_that_does_not_fit_is_not_begun(crash: Crashed, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(shutil, "disk_usage", lambda _: shutil._ntuple_diskusage(2 << 20, 1 << 20, 1 << 20))
     code, said = run(crash, tmp_path / "recorded")
@@ -151,6 +156,7 @@ def test_a_server_that_runs_is_stopped_if_asked(tmp_path: Path) -> None:
         assert "stopping" not in said
 
 
+@of_18
 @pytest.mark.parametrize("words", [(), ("--stop",)])
 def test_another_process_of_its_number_is_no_server(crash: Crashed, tmp_path: Path, words: tuple[str, ...]) -> None:
     """It is not stopped: after a crash of the machine the number in postmaster.pid may be anybody's."""
@@ -175,6 +181,7 @@ def with_state(state: int) -> Callable[[Path], None]:
     return change
 
 
+@of_18
 @pytest.mark.parametrize(
     ("change", "says"),
     [
@@ -192,7 +199,7 @@ def test_what_cannot_be_recorded_is_told(
     crash: Crashed, tmp_path: Path, change: Callable[[Path], object], says: str
 ) -> None:
     data = tmp_path / "data"
-    shutil.copytree(crash.data, data, symlinks=True)
+    shutil.copytree(crash.data, data, symlinks=True, ignore=shutil.ignore_patterns("base", "pg_wal"))
     (data / "postmaster.pid").write_text("")
     change(data)
     code, said = run(Crashed(crash.build, data, crash.redo), tmp_path / "recorded")
@@ -251,10 +258,11 @@ def test_a_second_timeline_is_listed(label: str, tmp_path: Path) -> None:
         assert server.data.exists()
 
 
+@of_18
 def test_what_has_yet_to_become_a_standby_is_one(crash: Crashed, tmp_path: Path) -> None:
     """A backup of its primary: a crash recovery of it would be another."""
     data = tmp_path / "data"
-    shutil.copytree(crash.data, data)
+    shutil.copytree(crash.data, data, ignore=shutil.ignore_patterns("base", "pg_wal"))
     assert not is_standby(data)
     (data / "standby.signal").write_text("")
     assert is_standby(data)
@@ -287,6 +295,7 @@ def test_a_backup_recovers_from_where_it_began(label: str, tmp_path: Path) -> No
     assert f"recovers from {stopped[0].split()[3]} on" in said
 
 
+@of_18
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_who_stops_it_finds_nothing_left(crash: Crashed, tmp_path: Path, number: signal.Signals) -> None:
     """The whole group, as Ctrl-C does."""

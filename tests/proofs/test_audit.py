@@ -15,10 +15,8 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner
 from rich.console import Console
 
-from proofs import quick
 from proofs.audit import __main__ as audit
 from proofs.audit import coq, printed
 from proofs.audit.sources import (
@@ -34,7 +32,6 @@ from proofs.audit.sources import (
     strip_comments,
 )
 from tools.common import results
-from tools.common.matrix import GROUND
 
 pytestmark = pytest.mark.tools
 
@@ -142,14 +139,6 @@ def test_sound_development_passes(development: Development) -> None:
     assert item["sentence"] == "Zero is neutral on the right."
     assert item["assumptions"] == "Closed under the global context"
     assert item["file"] == "proofs/small/Neutral.v"
-
-
-def test_each_theorem_has_a_hash_and_nothing_else(development: Development) -> None:
-    digests = pinned(development.source)
-    names = ["Neutral.neutral", "Bounded.bounded", "Bounded.let_through", "Witness.some"]
-    assert list(digests) == [f"Pgquern.small.{name}" for name in names]
-    assert all(len(digest) == 64 for digest in digests.values())
-    assert len(set(digests.values())) == len(digests)
 
 
 def test_a_theorem_without_a_hash_is_not_accepted(development: Development) -> None:
@@ -637,69 +626,6 @@ def test_cheats_are_seen_however_they_are_laid_out(cheat: str) -> None:
 )
 def test_honest_sources_are_let_through(honest: str) -> None:
     assert FORBIDDEN.search(strip_comments(honest)) is None
-
-
-def test_stem_narrows(development: Development) -> None:
-    assert development.audit(stem="small"), development.said
-    assert development.audit(stem="absent"), development.said
-    assert "0/0 required theorems" in development.said
-
-
-def test_compiled_is_what_is_compiled_as_it_is_now(development: Development, tmp_path: Path) -> None:
-    """For a first look, which compiles nothing."""
-    files = listed_sources(development.source)
-    assert coq.is_compiled(development.source, development.build, files)
-    assert not coq.is_compiled(development.source, tmp_path / "nothing", files)
-    compiled = development.build / "small" / "Neutral.vo"
-    kept = compiled.read_bytes()
-    compiled.unlink()
-    assert not coq.is_compiled(development.source, development.build, files)
-    compiled.write_bytes(kept)
-    assert coq.is_compiled(development.source, development.build, files)
-    development.write("small/Defined.v", DEFINED.replace("start := 0", "start := 1"))
-    assert not coq.is_compiled(development.source, development.build, files)
-    development.write("small/Defined.v", DEFINED)
-    assert coq.is_compiled(development.source, development.build, files)
-
-
-def test_a_first_look_without_compiled_proofs_is_skipped_and_says_what_to_do(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    shutil.copytree("proofs", tmp_path / "proofs", ignore=shutil.ignore_patterns("__pycache__"))
-    monkeypatch.chdir(tmp_path)
-    done = CliRunner().invoke(quick.main, [])
-    assert done.exit_code == 0, done.output
-    assert "SKIPPED" in done.output
-    assert "make prove" in done.output
-    found = results.load(tmp_path / "build/results")
-    assert {result.layer for result in found} == {"proof-quick"}
-    assert {result.status for result in found} == {"skipped"}
-
-
-def test_a_first_look_breaks_a_definition_of_the_shortest_row() -> None:
-    (chosen,) = quick.shortest("")
-    text = {path.parent.name: 0 for path in Path("proofs").glob("*/survivors.toml")}
-    for stem in text:
-        text[stem] = sum(path.stat().st_size for path in Path("proofs", stem).glob("*.v"))
-    assert text[chosen] == min(text.values())
-    assert quick.shortest(GROUND[0]) == []
-
-
-def test_the_texts_of_printed_files_are_read() -> None:
-    said = """files 2
-     = (("csrc/S/a.h"%string,
-         "#include ""b.h""
-int a;
-"%string)
-        :: ("csrc/S/b.h"%string, "int b;
-"%string) :: nil)%list"""
-    assert printed.texts(said) == {"csrc/S/a.h": '#include "b.h"\nint a;\n', "csrc/S/b.h": "int b;\n"}
-
-
-def test_c_is_laid_out() -> None:
-    assert printed.laid_out("csrc/a.h", "static  int a( void )\n{ return  1 ; }\n") == (
-        "static int a(void)\n{\n    return 1;\n}\n"
-    )
 
 
 def test_a_printed_file_that_was_changed_by_hand_is_a_problem(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

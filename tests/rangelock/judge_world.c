@@ -21,7 +21,7 @@ enum {
 enum { GRANTS, LATE_GRANTS, REFUSALS, TIMEOUTS, GIVEN_BACK };
 const char *const world_counts[] = {"grants", "after_a_wait", "refusals", "timeouts", "given_back", NULL};
 const unsigned world_steps = 16;
-const unsigned world_weight = 4;
+const unsigned world_weight = 16;
 
 typedef enum order { NOTHING, ASK, GIVE_BACK, GO_HOME } order;
 typedef enum state { IDLE, WAITS, HELD, REFUSED } state; /* REFUSED: until the director has seen it */

@@ -5,11 +5,10 @@ import re
 from pathlib import Path
 from typing import Any
 
-import click
 import pytest
 
 from tools.common import matrix
-from tools.report import figures, finish, others, subject
+from tools.report import figures, others, subject
 from tools.report.figures import FigureError
 from tools.report.others import Claim
 from tools.report.values import Recorded, Where, filled, items
@@ -136,21 +135,6 @@ def test_each_text_that_gives_a_bound_says_which_figure_is_one() -> None:
     assert [text for text, bounds in found.items() if bounds == {""}] == []
 
 
-def test_of_a_goal_its_counts_are_figures_too(recorded: Recorded) -> None:
-    every = [one for machine in recorded.machines for one in machine.results if one.layer == "bench" and one.targets]
-    result = max(every, key=lambda one: one.finished)
-    goal = result.targets[0]
-    at = Where(goal=goal.title, variant=goal.variant)
-    for value, wanted in (("", goal.worst.median), ("low", goal.worst.low), ("holds", goal.holds), ("of", goal.of)):
-        assert recorded.find(result.stem, at.model_copy(update={"value": value}))[0] == wanted
-
-
-def test_headings_are_the_contents() -> None:
-    done = finish.with_contents(f"<h2>One</h2><h2>One</h2>{finish.CONTENTS}")
-    assert re.findall(r'<li><a href="#([\w-]+)">One</a>', done) == ["one", "one-2"]
-    assert all(f'id="{name}"' in done for name in ("one", "one-2"))
-
-
 @pytest.mark.parametrize(
     ("content", "says"),
     [
@@ -166,10 +150,3 @@ def test_figures_that_are_none_are_a_clear_error(tmp_path: Path, content: str | 
         (tmp_path / "cpu.json").write_text(content)
     with pytest.raises(FigureError, match=says):
         figures.load(tmp_path)
-
-
-def test_a_row_cannot_ask_for_what_is_not_there(recorded: Recorded) -> None:
-    with pytest.raises(click.ClickException, match=r"correct `title`"):
-        figures.goal(matrix.stems()[0], figures.Goal(title="no such title", variant="v"), recorded.machines)
-    with pytest.raises(click.ClickException, match=r"report\.toml is missing"):
-        subject.subject("norow")

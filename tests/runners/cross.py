@@ -5,8 +5,8 @@ python -m tests.runners.cross MACHINE --cflags FLAGS --traced STEMS [--stem STEM
 
 `make test-cross` has built the programs in build/MACHINE, and the worlds for this machine, too. Of each stem run: the
 fuzz target on random inputs, whose tally must reach all that it is meant to reach; the worlds, which must do the same
-there and here; the threads of tsan.c; the Python tests of the kernels, by that machine's own Python and binding; for
-kernels that only this machine has, each access to memory, which this machine's Python holds against the extracted
+there and here; the threads of tsan.c; of stems with kernels that only this machine has, the Python tests, by that
+machine's own Python and binding, and each access to memory, which this machine's Python holds against the extracted
 proofs (tests/common/operations.py), as it does what their scans find. Of no stem is what CBMC is told of that machine's
 intrinsics: this machine's Python holds it against the compiler's, under qemu.
 """
@@ -31,6 +31,7 @@ import click
 from tests.changes import hand
 from tests.runners.world import program, weight
 from tools.common import environment, results
+from tools.common.kernels import kernel_sources
 from tools.common.matrix import with_cell
 from tools.common.progress import console
 from tools.common.tally import tally, words
@@ -173,6 +174,12 @@ def said(output: str) -> str:
     return "\n".join(lines) if len(lines) == 2 else ""
 
 
+def has_its_own(stem: str, machine: str) -> bool:
+    """Whether a stem has kernels for this CPU. The C of the others is the same; worlds, threads and inputs run it
+    there."""
+    return kernel_sources(stem, machine) != kernel_sources(stem, "any")
+
+
 def steps(cross: Cross, stem: str, traced: Sequence[str]) -> list[tuple[str, Callable[[], Found]]]:
     """What runs of a stem, by name. Of those traced: their accesses, too."""
     found: list[tuple[str, Callable[[], Found]]] = []
@@ -213,7 +220,7 @@ def main(machine: str, cflags: str, traced: str, stem: str) -> None:
         else {tool: environment.first_line(tool, "--version") for tool in (cross.compiler, f"qemu-{machine}")}
     )
     passed, cpus = True, len(os.sched_getaffinity(0))
-    tested = with_cell("tests/{stem}/test_kernels*.py", stem)
+    tested = [row for row in with_cell("tests/{stem}/test_kernels*.py", stem) if has_its_own(row, machine)]
     with ThreadPoolExecutor(cpus) as pool:
         groups = [group for n in range(cpus) if (group := tested[n::cpus]) and not reason]
         python = [pool.submit(cross.python, group, [] if n else GENERIC) for n, group in enumerate(groups)]

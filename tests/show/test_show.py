@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from spec.tools import counterexample, draw, models, sentences, tlc, values
-from spec.tools.counterexample import Picture, Step
+from spec.tools.counterexample import Picture
 from spec.tools.models import ModelError
 from spec.tools.outcome import ToolMissing
 from spec.tools.values import Change, Members, Value
@@ -291,18 +291,6 @@ def test_a_trace_that_goes_round_is_drawn_with_its_loop(with_tlc: Path) -> None:
     assert f"The steps from {picture.back_to + 1} on can follow again, for ever" in draw.html(picture)
 
 
-@pytest.mark.tools
-def test_what_cannot_be_drawn_is_said(with_tlc: Path) -> None:
-    near = show(with_tlc, "MCbeads_mutant_mising")
-    assert near.returncode == 2
-    assert "no run 'MCbeads_mutant_mising'; did you mean MCbeads_mutant_missing" in near.stderr
-    far = show(with_tlc, "zzz")
-    assert "pgquern show STEM lists those of a subject" in far.stderr
-    some = show(with_tlc, "MCbeads_mutant_*")
-    assert (some.returncode, some.stdout.count("tlc2.TLC")) == (0, 4)
-    assert not (with_tlc / "build" / "show").exists()
-
-
 def test_without_tlc_it_says_what_is_missing(beads: Path) -> None:
     (beads / "build" / "tools").unlink()
     done = show(beads, "MCbeads_mutant_missing")
@@ -367,64 +355,6 @@ def test_a_sentence_that_is_written_wrong_is_told_with_its_line(beads: Path, old
 
 
 # ---- the drawing
-
-
-def picture(steps: list[Step], back_to: int | None = None, says: str = "It says.") -> Picture:
-    return Picture(
-        stem="s", run="r", says=says, property="P", sort="invariant", rule="no <tag> & no harm", broken=["b"],
-        notes=["n"], steps=steps, back_to=back_to, variables={},
-    )  # fmt: skip
-
-
-def test_what_a_run_must_reach_is_no_fault() -> None:
-    reached = picture([one(1, "a")]).model_copy(update={"reached": True})
-    drawn = draw.html(reached)
-    assert "✓ Reached here: P" in drawn
-    assert "Broken" not in drawn
-    assert "no harm" not in drawn, "what is denied is no rule"
-
-
-def one(number: int, who: str, *, small: bool = False, change: Change | None = None, text: str = "") -> Step:
-    text = text or f"does {number}"
-    return Step(number=number, action="A", who=who, text=text, small=small, changes=[change] if change else [])
-
-
-def test_small_steps_of_one_actor_in_a_row_are_one_line() -> None:
-    steps = [
-        one(1, "a", small=True, change=Change("x", "1", "2")),
-        one(2, "a", small=True, change=Change("x", "2", "3")),
-    ]
-    steps += [one(3, "b", small=True), one(4, "a", small=True), one(5, "a")]
-    rows = draw.rows(picture(steps))
-    assert [(row.number, row.who) for row in rows] == [("1–2", "a"), ("3", "b"), ("4", "a"), ("5", "a")]
-    assert rows[0].text == "Does 1; does 2."
-    assert rows[0].changes == [Change("x", "1", "3")]
-    there_and_back = [
-        one(1, "a", small=True, change=Change("x", "1", "2")),
-        one(2, "a", small=True, change=Change("x", "2", "1")),
-    ]
-    assert draw.rows(picture(there_and_back))[0].changes == []
-
-
-def test_a_loop_begins_with_a_line_of_its_own_and_is_marked() -> None:
-    looping = picture([one(number, "a", small=True) for number in range(1, 5)], back_to=2)
-    assert [row.number for row in draw.rows(looping)] == ["1–2", "3–4"]
-    assert "The steps from 3 on can follow again, for ever" in draw.end(looping)
-    assert draw.html(looping).count("row small loop") == 1
-
-
-LONG = "a sentence of many words that go on and on " * 6
-
-
-def test_every_word_is_drawn_and_nothing_is_markup() -> None:
-    page = draw.html(picture([one(1, "a", text=LONG + "<end> & over")]))
-    assert LONG.strip()[1:] in page
-    assert "&lt;end&gt; &amp; over" in page
-    assert "no &lt;tag&gt; &amp; no harm" in page.lower()
-
-
-def test_a_trace_of_one_state_is_drawn() -> None:
-    assert "Broken here: P" in draw.html(picture([]))
 
 
 # ---- our own models

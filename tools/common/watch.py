@@ -19,7 +19,7 @@ ABLE = 0.2
 """Threads that only wake by a clock are seen so far less often."""
 LOOK = 1.0
 """Seconds between two looks."""
-STILL = 10.0
+STILL = 5.0
 """Seconds in which one thread at least must have run, or be able to: no test and no program sleeps for as long."""
 
 

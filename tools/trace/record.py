@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import lru_cache
 from pathlib import Path
 from threading import Event
 from typing import Any
@@ -169,6 +170,11 @@ def crashed(
         yield Crashed(build, data, redo)
 
 
+# A recording is followed many times, and read once.
+records_of = lru_cache(maxsize=32)(read_listing)
+calls_of = lru_cache(maxsize=32)(read_strace)
+
+
 @dataclass(frozen=True)
 class Recorded:
     """A recovery: its trace, the records it replayed, and pg_stat_recovery_prefetch after it."""
@@ -185,10 +191,10 @@ class Recorded:
     standby: Standby | None = None
 
     def records(self) -> Sequence[Listed]:
-        return read_listing(self.listing)
+        return records_of(self.listing)
 
     def calls(self) -> Trace:
-        return read_strace(self.trace)
+        return calls_of(self.trace)
 
     @property
     def evicts(self) -> bool:
