@@ -57,7 +57,6 @@ EXCEPTIONS = {
     "tests/proofs/*.py": "proofs",
     "tests/*/judged.py": "bench",
     "tests/*/test_bench_*.py": "bench",
-    "tests/*/test_simulated.py": "bench",
     "tools/judge/*.py": "bench tests.runners",
     "tools/report/*.py": "bench",
     "tools/show/*.py": "spec",
