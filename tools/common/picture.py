@@ -2,13 +2,11 @@
 """Pictures of the commands: the verdict comes first, the picture if it can. Without one the exit status is the same."""
 
 import hashlib
-import logging
 import os
 import secrets
-import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import BinaryIO
 
 import click
 
@@ -51,16 +49,3 @@ def written(path: Path, write: Callable[[BinaryIO], object]) -> Path:
     finally:
         temporary.unlink(missing_ok=True)
     return path
-
-
-def pyplot() -> Any:
-    """matplotlib's, loaded when the verdict is there; its cache lies among ours. By itself it would write elsewhere."""
-    if "matplotlib" not in sys.modules and "MPLCONFIGDIR" not in os.environ:
-        os.environ["MPLCONFIGDIR"] = str(folder().absolute() / "matplotlib")
-        logging.getLogger("matplotlib").setLevel(logging.ERROR)  # it tells that it makes its cache
-    import matplotlib
-
-    matplotlib.use("Agg")
-    from matplotlib import pyplot as found
-
-    return found

@@ -26,16 +26,10 @@ REGIME = "L2"
 @cache
 def grid() -> dict[str, Any]:
     """The compaction benchmarks of this CPU, or else the newest of another; empty if none was recorded."""
-    found = [result for path in sorted(FIGURES.glob("*.json")) for result in listed(path)]
+    every = (result for path in sorted(FIGURES.glob("*.json")) for result in json.loads(path.read_text()))
+    found = [one for one in every if (one["layer"], one["stem"]) == ("bench", "compaction")]
     here = environment.cpu()
     return max(found, key=lambda one: (one["cpu"] == here, one["finished"]), default={})
-
-
-def listed(path: Path) -> list[dict[str, Any]]:
-    """A file of whole servers has other figures."""
-    content = json.loads(path.read_text())
-    results = content if isinstance(content, list) else []
-    return [one for one in results if (one["layer"], one["stem"]) == ("bench", "compaction")]
 
 
 class Pruning:
