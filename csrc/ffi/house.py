@@ -11,8 +11,6 @@ from collections.abc import Iterator
 from pathlib import Path
 
 FOLDERS = ("ref", "tools")
-FIGURES = Path("bench/figures")
-"""What was measured: a program predicts by it."""
 START = "tools.pgquern.__main__"
 
 
@@ -59,4 +57,4 @@ def sources() -> list[Path]:
 
 
 def files() -> list[Path]:
-    return [*sources(), *registries(), *sorted(FIGURES.glob("*.json"))]
+    return [*sources(), *registries()]
