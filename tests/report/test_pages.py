@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 
+from bench.figures import expanded
 from bench.goals import Ratio
 from tests.report import browser
 from tools.common import matrix
@@ -41,31 +42,13 @@ def started() -> Iterator[Any]:
         yield found
 
 
-def nested(flat: dict[str, Any]) -> dict[str, Any]:
-    """{"speedup.median": 2} as {"speedup": {"median": 2}}, without what is not there."""
-    found: dict[str, Any] = {}
-    for key, value in flat.items():
-        *parts, last = key.split(".")
-        inner = found
-        for part in parts:
-            inner = inner.setdefault(part, {})
-        inner[last] = value
-    return found
-
-
 def recorded() -> list[Result]:
     """The recorded benchmarks of the machine with most of them, as results of a run."""
     tables = max((json.loads(path.read_text()) for path in FIGURES.glob("*.json")), key=len)
-    found = []
-    for table in tables:
-        if table["layer"] == "bench":
-            lines = [dict(zip(table["columns"], row, strict=True)) for row in table["rows"]]
-            items = [nested({key: value for key, value in line.items() if value is not None}) for line in lines]
-            rest = {key: value for key, value in table.items() if key not in ("columns", "rows")}
-            for item in items:
-                if "speedup" in item:
-                    item["speedup"] = {"low": None, "high": None} | item["speedup"]
-            found.append(Result.model_validate(rest | {"items": items}))
+    found = [expanded(table) for table in tables if table["layer"] == "bench"]
+    for item in (item for result in found for item in result.items):
+        if speedup := (item.model_extra or {}).get("speedup"):
+            speedup |= {"low": None, "high": None} | speedup
     return found
 
 
