@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: PostgreSQL
 """The I/O scheduler of csrc/ioshares on a simulated device, beside first come, first served. No clock is read.
 
-    python -m bench.ioshares.simulated      (half a minute)
+    python -m bench.ioshares.simulated      (two minutes)
 
 The device serves some requests side by side; what is in flight beyond that waits inside it, first come, first served. A
 service of a page takes a lognormal time, median 80 µs, sigma 0.5; one of n pages (1 + n) / 2 times as long. Times are
