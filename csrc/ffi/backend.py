@@ -75,7 +75,7 @@ class AllSources(sdist):
     """With all that the wheel is built from: setuptools itself finds the package's Python alone."""
 
     def make_distribution(self) -> None:
-        below = (path for folder in ("csrc", *house.FOLDERS) for path in Path(folder).rglob("*"))
+        below = (path for folder in ("csrc", *house.FOLDERS, house.FIGURES) for path in Path(folder).rglob("*"))
         self.filelist.extend([str(path) for path in below if path.is_file() and path.suffix not in (".pyc", ".pyo")])
         super().make_distribution()
 

@@ -11,6 +11,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 FOLDERS = ("ref", "tools")
+FIGURES = Path("bench/figures")
+"""What was measured: a program predicts by it."""
 START = "tools.pgquern.__main__"
 
 
@@ -57,4 +59,4 @@ def sources() -> list[Path]:
 
 
 def files() -> list[Path]:
-    return [*sources(), *registries()]
+    return [*sources(), *registries(), *sorted(FIGURES.glob("*.json"))]

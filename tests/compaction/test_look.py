@@ -216,6 +216,7 @@ def test_line_pointers_are_counted_by_their_kind(tmp_path: Path) -> None:
     assert counted == {
         "free_before": SIZE - 24 - 5 * 4 - 32, "free_after": SIZE - 24 - 4 * 4 - 32, "tuples": 1, "unused": 1,
         "redirect": 1, "dead": 1, "hinted": 1, "hinted_bytes": 32, "lines_cut": 1, "line_pointers": 4,
+        "tuple_bytes": 28, "in_order": 1,
     }  # fmt: skip
 
 

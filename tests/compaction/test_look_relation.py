@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: PostgreSQL
 """`pgquern look` of a whole relation: its segments, block ranges, what a prune would take, and why space is kept."""
 
+import io
 import json
 from pathlib import Path
 
@@ -10,7 +11,9 @@ import pytest
 from ref import page as heap
 from tests.compaction.test_look import SIZE, found, looked, sound_pages, write
 from tests.page.cluster import cluster
+from tools.common import environment
 from tools.look import __main__ as look
+from tools.look import predicted
 from tools.look.kept import Kept
 from tools.look.ranges import BARS, PARTS, RANGES, WIDTH, Ranges
 from tools.look.rows import COLUMNS, Rows, gain
@@ -87,9 +90,11 @@ def test_the_bars_are_as_wide_whatever_there_is(tmp_path: Path) -> None:
         assert "by block range" in first
         assert len(bars) <= BARS + 1
         for bar in bars:
-            assert sum(bar.count(mark) for mark, _ in PARTS.values()) == WIDTH
+            assert sum(bar.count(mark) for _, mark, _ in PARTS.values()) == WIDTH
         assert bars[0].split()[0] == "1000"
         assert "compaction gives them back" in legend
+        ranges.draw(drawn := io.BytesIO(), "$\\q$", 1000, pages + 6)
+        assert drawn.getvalue()[1:4] == b"PNG"
 
 
 def test_memory_does_not_grow_with_the_relation(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -104,6 +109,49 @@ def test_memory_does_not_grow_with_the_relation(tmp_path: Path, monkeypatch: pyt
     gained = gain(rows)
     assert gain(lean.worst).tolist() == sorted(gained.tolist(), reverse=True)[: look.LISTED]
     assert gained[lean.worst_places].tolist() == gain(lean.worst).tolist()
+
+
+def test_the_nearest_cell_of_each_cell_is_itself() -> None:
+    pruning = predicted.Pruning("ITEM")
+    assert len(pruning.cells) == 66
+    rows = [
+        row(tuples=n, hinted=round(n * (100 - live) / 100), line_pointers=n - 1, lines_cut=1, in_order=int(in_order),
+            tuple_bytes=round(n * size))
+        for n, size, live, in_order in pruning.cells.astype(int).tolist()
+    ]  # fmt: skip
+    assert pruning.nearest(np.array(rows)).tolist() == list(range(66))
+
+
+def test_the_prediction_is_the_recorded_time_of_the_pages_that_a_prune_would_compact() -> None:
+    """Of 1,000 pages of 226 tuples of 32 bytes in order, 34 dead; and of 1,000 without a dead one nothing."""
+    page = row(tuples=226, hinted=34, line_pointers=226, in_order=1, tuple_bytes=226 * 32)
+    pruning = predicted.Pruning("ITEM")
+    assert list(pruning.lines()) == []
+    pruning.add(np.array([page] * 1000 + [row(tuples=226, line_pointers=226, in_order=1)] * 1000))
+    said = pruning.document()
+    results = [one for path in (TOP / "bench/figures").glob("*.json") for one in predicted.listed(path)]
+    (chosen,) = (one for one in results if one["cpu"] == said["cpu"])
+    at = {name: i for i, name in enumerate(chosen["columns"])}
+    times = {one[at["variant"]]: one[at["ns"]] for one in chosen["rows"] if one[0] == "L2 226 32 85 presorted"}
+    assert (said["pages"], set(said["nanoseconds"])) == (1000, {"pg14", pruning.ours})
+    assert said["nanoseconds"] == pytest.approx({name: 1000 * times[name] for name in said["nanoseconds"]})
+    assert said["is_this_cpu"] == (chosen["cpu"] == environment.cpu())
+    (line,) = pruning.lines()
+    assert line.startswith("predicted, not measured: of a VACUUM that prunes 1,000 pages")
+    assert ("ANOTHER CPU" in line) != said["is_this_cpu"]
+    assert predicted.Pruning("OFFSET").upstream == "pg13"
+
+
+def test_without_figures_nothing_is_predicted(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(predicted, "grid", dict)
+    pruning = predicted.Pruning("ITEM")
+    pruning.add(np.array([row(tuples=1, hinted=1)]))
+    assert (list(pruning.lines()), pruning.document()["nanoseconds"][pruning.ours]) == ([], None)
+
+
+@pytest.mark.parametrize(("nanoseconds", "words"), [(850, "0.85 µs"), (2.5e6, "2.5 ms"), (3e9, "3 s")])
+def test_a_time_has_a_unit(nanoseconds: float, words: str) -> None:
+    assert predicted.said(nanoseconds) == words
 
 
 def test_what_fillfactor_keeps() -> None:

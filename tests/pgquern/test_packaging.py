@@ -27,7 +27,7 @@ from tests.pgquern.test_examples import check_example
 pytestmark = pytest.mark.tools
 
 ROOT = Path(__file__).parents[2]
-CLONE = ("csrc", "ref", "tools", "pyproject.toml", "README.md", "LICENSE")
+CLONE = ("csrc", "ref", "tools", "bench/figures", "pyproject.toml", "README.md", "LICENSE")
 HOUSE = {"ref", "tools"}
 OPTIONS = ("--quiet", "--no-build-isolation", "--no-deps", "--no-index", "--disable-pip-version-check")
 
@@ -71,7 +71,7 @@ def test_it_is_the_binding_and_the_house_of_the_command(installed: Path) -> None
     assert {path.name for path in (installed / "pgquern").iterdir() if path.is_file()} == modules
     folders = {path.name for path in (installed / "pgquern").iterdir() if path.is_dir()} - {"__pycache__"}
     assert folders == {"_house"}
-    assert {path.name for path in (installed / "pgquern/_house").iterdir()} == {*HOUSE, "COMMIT"}
+    assert {path.name for path in (installed / "pgquern/_house").iterdir()} == {*HOUSE, "bench", "COMMIT"}
 
 
 def test_what_is_built_lies_in_the_folder_for_it(clone: Path, installed: Path) -> None:

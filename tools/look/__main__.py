@@ -42,7 +42,7 @@ from tools.common.relation_file import (
     os_words,
     segment,
 )
-from tools.look import hinted, kept
+from tools.look import hinted, kept, predicted
 from tools.look import page as look_page
 from tools.look.on_pages import FEW, ROUNDS, Speed, measure
 from tools.look.ranges import Ranges
@@ -105,6 +105,7 @@ class Looked:
     major_is_from: str
     ranges: Ranges
     kept: kept.Kept
+    pruning: predicted.Pruning
     pages: int = 0
     new: int = 0
     refusals: int = 0
@@ -137,6 +138,7 @@ class Looked:
         places = np.arange(at, at + len(rows))
         self.ranges.add(places, rows)
         self.kept.add(rows)
+        self.pruning.add(rows)
         fit = places[column(rows, "tuples") > 0]
         if self.first_filled is None and len(fit):
             self.first_filled = int(fit[0])
@@ -223,7 +225,8 @@ def read(
     if page is not None:
         must_be_drawable(path, files, page)
     held = kept.Kept(*kept.fillfactor_of(path, cluster, major, fillfactor))
-    looked = Looked(path, files, major, source, Ranges(total := files.pages), held)
+    pruning, total = predicted.Pruning(VERSIONS[major].order.name), files.pages
+    looked = Looked(path, files, major, source, Ranges(total), held, pruning)
     lots, filled, at, file_of = np.random.default_rng(1), 0, 0, path
     bar = progress.bar(progress.console(stderr=True))
     try:
@@ -293,6 +296,8 @@ def columns(pages: NDArray[np.uint8], refused: dict[int, str], version: Version)
     flags, length, lp_off = words >> 15 & 3, words >> 17, words & 0x7FFF
     normal = there & (flags == heap.LP_NORMAL) & (length > 0)
     dead = hinted.dead(pages, normal, lp_off)
+    before = np.minimum.accumulate(np.where(normal, lp_off, SIZE), axis=1)[:, :-1]
+    in_order = ~(normal[:, 1:] & (lp_off[:, 1:] >= before)).any(axis=1)
     found = {
         "free_before": before16[:, 7] - before16[:, 6],
         "free_after": after16[:, 7] - after16[:, 6],
@@ -304,6 +309,8 @@ def columns(pages: NDArray[np.uint8], refused: dict[int, str], version: Version)
         "hinted_bytes": (dead * ((length.astype(np.int64) + 7) // 8 * 8)).sum(axis=1),
         "lines_cut": (before16[:, 6] - after16[:, 6]) // heap.SIZE_OF_LINE_POINTER,
         "line_pointers": (after16[:, 6] - heap.SIZE_OF_PAGE_HEADER) // heap.SIZE_OF_LINE_POINTER,
+        "tuple_bytes": (normal * length.astype(np.int64)).sum(axis=1),
+        "in_order": in_order,
     }
     return np.stack([np.where(good, found[name], 0) for name in COLUMNS], axis=1)
 
@@ -349,9 +356,9 @@ def summary(looked: Looked) -> dict[str, Any]:
         **dict(zip(COLUMNS, looked.sums.tolist(), strict=True)),
         "gain": int(gain(looked.sums)),
         "pages_that_gain": looked.ranges.pages_that_gain,
-        "pages_hinted": looked.ranges.pages_hinted,
         "rest_bytes": looked.files.paths[-1].stat().st_size % SIZE,
         "kept": looked.kept.document(),
+        "pruning": looked.pruning.document(),
         "range": looked.ranges.document(looked.first_block, looked.pages),
     }
 
@@ -386,11 +393,9 @@ def lines(looked: Looked) -> Iterator[str]:
         f"{sums['tuples']:,} tuples; line pointers: {sums['unused']:,} unused, {sums['redirect']:,} redirect,"
         f" {sums['dead']:,} dead"
     )
-    yield (
-        f"dead by hint bits: {sums['hinted']:,} tuples of {sums['hinted_bytes']:,} bytes on"
-        f" {plural(sums['pages_hinted'], 'page')}"
-    )
+    yield f"dead by hint bits: {sums['hinted']:,} tuples of {sums['hinted_bytes']:,} bytes"
     yield from looked.kept.lines()
+    yield from looked.pruning.lines()
     if looked.files.left_out:
         yield f"{looked.files.left_out} is left out: a segment before it is not full, and a server sees the end there"
     if sums["rest_bytes"]:
@@ -417,22 +422,17 @@ def worst_lines(looked: Looked) -> Iterator[str]:
         )
 
 
-def says_speed(name: str, speed: Speed, hinted_pages: int) -> str:
-    """hinted_pages: how many there are of which some were pruned."""
+def says_speed(name: str, speed: Speed) -> str:
     where = {"as_they_lie": "as they lie", "pruned": "with tuples dead by hint bits pruned"}[name]
     times, noise = speed.times_as_fast, speed.against_itself
     few = f" (fewer than {FEW}: the CPU learns them, so other pages differ)" if speed.pages < FEW else ""
     nanoseconds = ", ".join(f"{way} {spent.median:,.0f} ns" for way, spent in speed.nanoseconds.items())
-    by_both = " and ".join(
-        f"{hinted_pages * speed.nanoseconds[way].median / 1e6:,.3g} ms by {way}" for way in (speed.upstream, speed.ours)
-    )
-    vacuum = f" A VACUUM that prunes {plural(hinted_pages, 'such page')} compacts for {by_both}."
     return (
         f"{speed.pages:,} of these pages {where}{few}: {speed.ours} is {times.median:.2f} times as fast as upstream's"
         f" {speed.upstream} (middle half of {ROUNDS} rounds: {times.low:.2f} to {times.high:.2f}; against itself"
         f" {noise.low:.2f} to {noise.high:.2f}),"
         f" on this machine now. A page takes {nanoseconds}."
-    ) + vacuum * (name == "pruned")
+    )
 
 
 def draw(looked: Looked, index: int, said: list[str]) -> str | None:
@@ -461,7 +461,7 @@ def main(page: int | None, major: int | None, fillfactor: int | None, as_json: b
         raise CannotLook("say which file: pgquern look /path/to/base/DATABASE/RELATION")
     looked = read(Path(file), major, page, fillfactor, each=as_json)
     drawn, timed = choose(looked, page), speeds(looked)
-    said = [says_speed(name, speed, looked.ranges.pages_hinted) for name, speed in timed.items()]
+    said = [says_speed(name, speed) for name, speed in timed.items()]
     if not as_json:
         console = Console(soft_wrap=True, highlight=False, markup=False)
         for line in [*lines(looked), *worst_lines(looked), *said, NOTE, HINTS]:

@@ -30,14 +30,13 @@ class Ranges:
         self.sums = np.zeros((count, len(COLUMNS)), np.int64)
         self.sound = np.zeros(count, np.int64)
         """Pages that are neither new nor refused."""
-        self.pages_that_gain = self.pages_hinted = 0
+        self.pages_that_gain = 0
 
     def add(self, places: NDArray[np.int64], rows: Rows) -> None:
         at = np.minimum(places // self.width, len(self.sums) - 1)
         np.add.at(self.sums, at, rows)
         np.add.at(self.sound, at, rows.any(axis=1))
         self.pages_that_gain += int((gain(rows) > 0).sum())
-        self.pages_hinted += int((column(rows, "hinted") > 0).sum())
 
     def parts(self, pages: int) -> NDArray[np.int64]:
         """Bytes by range, a column for each of PARTS."""

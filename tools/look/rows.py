@@ -5,8 +5,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 SHOWN = ("free_before", "free_after", "tuples", "unused", "redirect", "dead", "hinted", "hinted_bytes", "lines_cut")
-COLUMNS = (*SHOWN, "line_pointers")
-"""line_pointers: that are left."""
+COLUMNS = (*SHOWN, "line_pointers", "tuple_bytes", "in_order")
+"""line_pointers: that are left; tuple_bytes: lp_len of all tuples; in_order: 1 if lp_off falls by line pointer."""
 
 Rows = NDArray[np.int64]
 """A row for each page; zero of a new or a refused one."""
