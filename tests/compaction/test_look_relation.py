@@ -40,7 +40,7 @@ def test_segments_are_one_relation(segments: tuple[Path, list[bytes]], tmp_path:
     path, pages = segments
     (tmp_path / "one").mkdir()
     whole, several = found(write(tmp_path / "one", pages)), found(path)
-    changes = ("file", "files", "picture", "speed")
+    changes = ("file", "files", "picture", "picture_of_all", "speed")
     assert {key: value for key, value in several.items() if key not in changes} == {
         key: value for key, value in whole.items() if key not in changes
     }

@@ -241,6 +241,20 @@ def test_two_files_of_one_name_have_two_pictures(name: str, inputs: Inputs, tmp_
     assert all(Path(one).is_relative_to(tmp_path / "cache/pgquern") for one in drawn)
 
 
+def test_matplotlib_keeps_what_it_keeps_in_our_folder(tmp_path: Path) -> None:
+    (tmp_path / "home").mkdir()
+    kept = tmp_path / "cache"
+    environment = {"HOME": str(tmp_path / "home"), "XDG_CACHE_HOME": str(kept), "TMPDIR": str(tmp_path / "home"),
+                   "PATH": os.environ["PATH"]}  # fmt: skip
+    made = importlib.import_module(f"tests.{ALL['look'].stem}.commands").look(tmp_path)
+    words = [launcher(), "look", *made.sound, "--json"]
+    done = subprocess.run(words, env=environment, capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert Path(strictly(done.stdout)["picture_of_all"]).is_relative_to(kept)
+    assert not list((tmp_path / "home").iterdir())
+    assert (kept / "pgquern/matplotlib").is_dir()
+
+
 @pytest.mark.parametrize("called", ["[/red]", "[red]", "$\\q$", "\udcff\udcfe", "a\nb", "\x1b[1m"])
 @pytest.mark.parametrize("name", ["check-pages", "look", "snap"])
 def test_a_file_may_have_any_name(name: str, inputs: Inputs, called: str, tmp_path: Path) -> None:

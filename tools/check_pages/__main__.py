@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: PostgreSQL
-"""Checks the pages of a relation file, or of a whole cluster, says which are wrong, and draws them in the terminal.
+"""Checks the pages of a relation file, or of a whole cluster, says which are wrong, and draws them.
 
     python -m tools.check_pages.__main__ [--block-size SIZE] [--no-checksums] [--json] FILE | FOLDER
 
@@ -7,24 +7,26 @@ Files are read only. The exit status is 0 if every page is sound or new, 1 if on
 cannot be checked. The size of a page, and whether pages have checksums, is as pg_control of the file's cluster says,
 which is looked for in the folders above; without it the pages themselves say it. Of a table the line pointers, the
 rows' headers and the HOT chains are checked, too, as the compaction kernels and amcheck do; the catalogs' files say
-what the table is called, and which ids its rows may have. A running server may be writing a page while it
-is read: a wrong page is read again before it counts.
+what the table is called, and which ids its rows may have. A picture of what is wrong goes to build/check-pages; of
+`pgquern check-pages`, to ~/.cache/pgquern. A running server may be writing a page while it is read: a wrong page is
+read again before it counts.
 """
 
 import os
 import sys
 from pathlib import Path
+from typing import BinaryIO
 
 import click
 
 from tools.check_pages.relation import CannotCheck, Relation, Verdict, read
-from tools.check_pages.report import advised, counted, counts_of, end_of, faults, says_cluster, summary
+from tools.check_pages.report import WORDS, advised, counted, counts_of, end_of, faults, says_cluster, summary
 from tools.common.answer import json_option, plural, print_json, say
 from tools.common.relation_file import BLOCK_SIZES, fork
 
 LISTED = 20
 CELLS = 72 * 24
-"""Of the picture."""
+"""Of the picture in the terminal."""
 
 
 MARKS = {
@@ -34,9 +36,10 @@ MARKS = {
     Verdict.HEADER: click.style("H", "yellow"),
     Verdict.CHECKSUM: click.style("X", "red"),
 }
+COLOURS = ("#e6e8ee", "#5aa469", "#c9a0dc", "#e0a030", "#c8322b")
 
 
-def grid(relation: Relation, cells: int = CELLS) -> tuple[list[Verdict], int]:
+def grid(relation: Relation, cells: int) -> tuple[list[Verdict], int]:
     """The worst verdict of each cell, and how many pages a cell stands for."""
     pages = len(relation.verdicts)
     each = max(1, -(-pages // cells))
@@ -45,7 +48,7 @@ def grid(relation: Relation, cells: int = CELLS) -> tuple[list[Verdict], int]:
 
 
 def show(relation: Relation) -> None:
-    """The verdict, the picture, and the list of what is wrong."""
+    """The verdict, the picture in the terminal, and the list of what is wrong."""
     size, pages, first = relation.block_size, len(relation.verdicts), relation.first_block
     say(f"{relation.path}: {plural(pages, 'page')} of {size} bytes: {counted(counts_of(relation.verdicts))}")
     if relation.rows.table:
@@ -54,7 +57,7 @@ def show(relation: Relation) -> None:
     say(f"{relation.bytes:,} bytes{blocks}. {says_cluster(relation.cluster)}")
     if words := fork(relation.path):
         say(f"this is {words}")
-    cells, each = grid(relation)
+    cells, each = grid(relation, CELLS)
     colour = False if os.environ.get("NO_COLOR") else None
     for at in range(0, len(cells), 72):
         click.echo("".join(MARKS[verdict] for verdict in cells[at : at + 72]), color=colour)
@@ -68,6 +71,32 @@ def show(relation: Relation) -> None:
         say(said)
     for advice in advised(relation):
         say(advice)
+
+
+def draw(relation: Relation, file: BinaryIO) -> None:
+    """The picture as a PNG: a square for a page, or for several."""
+    from tools.common import picture
+
+    plt = picture.pyplot()
+    import numpy as np
+    from matplotlib.colors import ListedColormap
+
+    cells, each = grid(relation, 128 * 128)
+    width = min(128, max(16, int(len(cells) ** 0.5) + 1))
+    values = np.full(-(-max(1, len(cells)) // width) * width, np.nan)
+    values[: len(cells)] = cells
+    figure, axes = plt.subplots(figsize=(8, 1.2 + 7.2 * len(values) / width / width))
+    axes.imshow(values.reshape(-1, width), cmap=ListedColormap(COLOURS), vmin=-0.5, vmax=4.5)
+    axes.set_xlabel(f"{width} squares a row, {each} page{'s' if each > 1 else ''} a square")
+    axes.set_yticks([])
+    for verdict in Verdict:
+        axes.plot([], [], "s", color=COLOURS[verdict], label=WORDS[verdict])
+    axes.legend(loc="upper center", bbox_to_anchor=(0.5, -0.12), ncols=3, frameon=False, fontsize=8)
+    name = os.fsencode(relation.path.name).decode(errors="backslashreplace")
+    title = f"{name}: {plural(len(relation.verdicts), 'page')}, {len(relation.wrong()):,} wrong"
+    axes.set_title(title, parse_math=False)
+    figure.savefig(file, format="png", dpi=130, bbox_inches="tight")
+    plt.close(figure)
 
 
 @click.command()
@@ -92,10 +121,17 @@ def main(block_size: int | None, no_checksums: bool, as_json: bool, file: str) -
             )
         sys.exit(folder.check(Path(file), *found, as_json=as_json))
     relation = read(Path(file), block_size, checksums=not no_checksums)
-    if as_json:
-        print_json(summary(relation))
-    else:
+    if not as_json:
         show(relation)
+    drawing = None
+    if not relation.sound and relation.verdicts:
+        from tools.common import picture
+
+        drawing = picture.of_file("check-pages", relation.path, ".png", lambda target: draw(relation, target))
+    if as_json:
+        print_json({**summary(relation), "picture": drawing})
+    elif drawing:
+        say(f"picture: {drawing}")
     sys.exit(0 if relation.sound else 1)
 
 

@@ -2,11 +2,13 @@
 """Pictures of the commands: the verdict comes first, the picture if it can. Without one the exit status is the same."""
 
 import hashlib
+import logging
 import os
 import secrets
+import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 import click
 
@@ -49,3 +51,16 @@ def written(path: Path, write: Callable[[BinaryIO], object]) -> Path:
     finally:
         temporary.unlink(missing_ok=True)
     return path
+
+
+def pyplot() -> Any:
+    """matplotlib's, loaded when the verdict is there; its cache lies among ours. By itself it would write elsewhere."""
+    if "matplotlib" not in sys.modules and "MPLCONFIGDIR" not in os.environ:
+        os.environ["MPLCONFIGDIR"] = str(folder().absolute() / "matplotlib")
+        logging.getLogger("matplotlib").setLevel(logging.ERROR)  # it tells that it makes its cache
+    import matplotlib
+
+    matplotlib.use("Agg")
+    from matplotlib import pyplot as found
+
+    return found

@@ -5,9 +5,9 @@
 
 The segments that follow the file (16384.1 that follows 16384) are looked at with it. They are only read, a chunk at a
 time; a row for each page is kept with --json alone. The exit status is 0 if the kernel accepts every page, 1 if it
-refuses one, 2 if the file is no heap or cannot be read. The picture of a page goes to build/look; of `pgquern
-look`, to ~/.cache/pgquern. A running server may be writing a page while it is read: a page that is refused is read
-again before it counts.
+refuses one, 2 if the file is no heap or cannot be read. The pictures go to build/look; of `pgquern look`, to
+~/.cache/pgquern. A running server may be writing a page while it is read: a page that is refused is read again before
+it counts.
 """
 
 import os
@@ -469,14 +469,22 @@ def main(page: int | None, major: int | None, fillfactor: int | None, as_json: b
         for bar in looked.ranges.bars(looked.first_block, looked.pages):
             console.print(bar, markup=True)
     drawing = None if drawn is None else draw(looked, drawn, said)
+    whole = looked.pages and picture.of_file(
+        "look",
+        looked.path,
+        ".png",
+        lambda to: looked.ranges.draw(to, looked.path.name, looked.first_block, looked.pages),
+    )
     if as_json:
         found = {**summary(looked), "page": list(each_page(looked)), "picture": drawing, "note": NOTE}
         found["drawn"] = None if drawn is None else looked.first_block + drawn
+        found["picture_of_all"] = whole or None
         found["speed"] = {name: asdict(speed) for name, speed in timed.items()}
         print_json(found)
     else:
-        if drawing:
-            console.print(f"picture: {drawing}")
+        for words, drawn_to in (("picture of all pages", whole), ("picture", drawing)):
+            if drawn_to:
+                console.print(f"{words}: {drawn_to}")
     sys.exit(1 if looked.refusals else 0)
 
 

@@ -26,10 +26,16 @@ REGIME = "L2"
 @cache
 def grid() -> dict[str, Any]:
     """The compaction benchmarks of this CPU, or else the newest of another; empty if none was recorded."""
-    every = (result for path in sorted(FIGURES.glob("*.json")) for result in json.loads(path.read_text()))
-    found = [one for one in every if (one["layer"], one["stem"]) == ("bench", "compaction")]
+    found = [result for path in sorted(FIGURES.glob("*.json")) for result in listed(path)]
     here = environment.cpu()
     return max(found, key=lambda one: (one["cpu"] == here, one["finished"]), default={})
+
+
+def listed(path: Path) -> list[dict[str, Any]]:
+    """A file of whole servers has other figures."""
+    content = json.loads(path.read_text())
+    results = content if isinstance(content, list) else []
+    return [one for one in results if (one["layer"], one["stem"]) == ("bench", "compaction")]
 
 
 class Pruning:

@@ -1,22 +1,26 @@
 # SPDX-License-Identifier: PostgreSQL
-"""What the bytes of a relation are, by block range: so many ranges that a terminal can show them."""
+"""What the bytes of a relation are, by block range: so many ranges that a terminal, or a picture, can show them."""
 
+import os
 from collections.abc import Iterator
+from typing import Any, BinaryIO
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ref import page as heap
+from tools.common import picture
+from tools.common.answer import plural, safe
 from tools.look.rows import COLUMNS, Rows, column, gain
 
 RANGES, BARS, WIDTH = 256, 16, 60
 PARTS = {
-    "headers": ("[dim]-[/]", "headers and line pointers"),
-    "live": ("[green]#[/]", "tuples"),
-    "hinted": ("[red]x[/]", "tuples dead by hint bits: a prune would free them"),
-    "gained": ("[yellow]+[/]", "gaps: compaction gives them back"),
-    "free": ("[dim].[/]", "free already"),
-    "other": ("[dim] [/]", "new or refused pages"),
+    "headers": ("#8a92a3", "[dim]-[/]", "headers and line pointers"),
+    "live": ("#5aa469", "[green]#[/]", "tuples"),
+    "hinted": ("#c8322b", "[red]x[/]", "tuples dead by hint bits: a prune would free them"),
+    "gained": ("#e0a030", "[yellow]+[/]", "gaps: compaction gives them back"),
+    "free": ("#e6e8ee", "[dim].[/]", "free already"),
+    "other": ("#2f3542", "[dim] [/]", "new or refused pages"),
 }
 
 
@@ -63,7 +67,26 @@ class Ranges:
         for i in range(0, len(parts), together):
             sums = parts[i : i + together].sum(axis=0)
             ends = np.rint(np.cumsum(sums) / sums.sum() * WIDTH).astype(int)
-            marks = [mark * n for (mark, _), n in zip(PARTS.values(), np.diff(ends, prepend=0), strict=True)]
+            marks = [mark * n for (_, mark, _), n in zip(PARTS.values(), np.diff(ends, prepend=0), strict=True)]
             back = (sums[2] + sums[3]) / sums.sum()
             yield f"{first_block + i * self.width:>10} {''.join(marks)} {back:6.1%}"
-        yield "  ".join(f"{mark} {says}" for mark, says in PARTS.values() if mark != PARTS["other"][0])
+        yield "  ".join(f"{mark} {says}" for _, mark, says in PARTS.values() if mark != PARTS["other"][1])
+
+    def draw(self, file: BinaryIO, name: str, first_block: int, pages: int) -> None:
+        """The same as a PNG."""
+        plt: Any = picture.pyplot()
+        parts = self.parts(pages)
+        places = first_block + np.arange(len(parts)) * self.width
+        shares = np.cumsum(parts / parts.sum(axis=1, keepdims=True) * 100, axis=1).T
+        figure, axes = plt.subplots(figsize=(9, 4))
+        for (colour, _, says), low, high in zip(PARTS.values(), [0 * shares[0], *shares], shares, strict=False):
+            axes.bar(places, high - low, self.width, low, align="edge", color=colour, label=says)
+        axes.set_xlim(first_block, first_block + len(parts) * self.width)
+        axes.set_ylim(0, 100)
+        axes.set_xlabel(f"block; a column is {self.width:,} page{'s' if self.width > 1 else ''}")
+        axes.set_ylabel("% of the bytes")
+        axes.legend(loc="upper center", bbox_to_anchor=(0.5, -0.16), ncols=2, frameon=False, fontsize=8)
+        title = safe(os.fsencode(name).decode(errors="backslashreplace"))
+        axes.set_title(f"{title}: {plural(pages, 'page')}", parse_math=False)
+        figure.savefig(file, format="png", dpi=130, bbox_inches="tight")
+        plt.close(figure)
