@@ -5,10 +5,13 @@ pyproject.toml names this module as the backend, and the classes below as setupt
 of the CPU are read from csrc/rules.mk, so that they are written down once.
 """
 
+import os
 import platform
 import re
 import shutil
 import subprocess
+import sys
+import tomllib
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +23,6 @@ from setuptools.build_meta import (  # the hooks that pip calls
     build_wheel,
     get_requires_for_build_editable,
     get_requires_for_build_sdist,
-    get_requires_for_build_wheel,
     prepare_metadata_for_build_editable,
     prepare_metadata_for_build_wheel,
 )
@@ -44,6 +46,12 @@ CSRC = Path("csrc")
 FLAGS = ["-std=c11", "-D_GNU_SOURCE", "-O2", "-falign-functions=64", "-fvisibility=hidden"]
 
 DESCRIBE = ("git", "rev-parse", "--short=10", "HEAD")
+
+
+def get_requires_for_build_wheel(config_settings: dict[str, Any] | None = None) -> list[str]:
+    """pip's hook: the man pages are made of the programs, which import what they need to run."""
+    needs = tomllib.loads(Path("pyproject.toml").read_text())["project"]["dependencies"]
+    return [*build_meta.get_requires_for_build_wheel(config_settings), *needs, "click-man"]
 
 
 def build_editable(
@@ -86,6 +94,19 @@ class BuildBinding(build_ext):
     def finalize_options(self) -> None:
         super().finalize_options()
         self.inplace = False
+
+    def run(self) -> None:
+        """The man pages come last: the programs, which lie in build_lib by now, import the binding."""
+        super().run()
+        if self.editable_mode:
+            return
+        library, pages = Path(self.build_lib).resolve(), Path(self.build_temp, "man")
+        shutil.rmtree(pages, ignore_errors=True)
+        pages.mkdir(parents=True)
+        path = [str(library / "pgquern/_house"), str(library), *filter(None, [os.environ.get("PYTHONPATH")])]
+        command = [sys.executable, "-P", "tools/pgquern/man.py", str(pages), self.distribution.get_version()]
+        subprocess.run(command, env=os.environ | {"PYTHONPATH": os.pathsep.join(path)}, check=True)
+        self.distribution.data_files = [("share/man/man1", sorted(map(str, pages.iterdir())))]
 
     def build_extension(self, ext: Extension) -> None:
         rules = (CSRC / "rules.mk").read_text()

@@ -70,7 +70,8 @@ def test_a_claim_may_be_shown_by_tests_with_its_marker(tmp_path: Path, test: str
     assert "ended with 5" in run(tmp_path, "`pytest -m claim1`").stdout, "no test has the marker"
 
 
-def test_only_one_claim_runs(tmp_path: Path) -> None:
+def test_only_one_claim_runs_or_none_if_they_are_listed(tmp_path: Path) -> None:
+    assert run(tmp_path, "`make fails`", "--list").returncode == 0
     assert "has the claims 1 to 1: there is no claim 3" in run(tmp_path, "`make holds`", "--claim", "3").stderr
 
 

@@ -10,6 +10,7 @@ import json
 import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import tomllib
@@ -19,6 +20,7 @@ from typing import Any
 
 import click
 import pytest
+from click.shell_completion import ShellComplete
 from click.testing import CliRunner, Result
 
 from tests.common.commands import Inputs
@@ -93,10 +95,9 @@ def with_file(inputs: Inputs, path: Path) -> list[str]:
 
 
 def test_help_lists_each_command_in_its_group_and_loads_no_program() -> None:
-    listing = "import sys, tools.pgquern.__main__ as m; m.main(['--help'], standalone_mode=False)"
-    listing += "; print('\\nmodules', *sys.modules)"
+    listing = "import sys, tools.pgquern.__main__ as m; m.main(['--help'], standalone_mode=False); print(*sys.modules)"
     done = subprocess.run([sys.executable, "-c", listing], cwd=TOP, capture_output=True, text=True, check=True)
-    said, _, modules = done.stdout.rpartition("\nmodules ")
+    said, _, modules = done.stdout.rpartition("\n  Completion: ")
     assert not {"numpy", "matplotlib", "rich", *(entry.program for entry in ALL.values())} & set(modules.split())
     for group, heading in GROUPS.items():
         listed = [line.split()[0] for line in said.partition(f"{heading}:\n")[2].partition("\n\n")[0].splitlines()
@@ -138,6 +139,33 @@ def test_the_version_names_the_commit(monkeypatch: pytest.MonkeyPatch) -> None:
     assert run("--version").stdout == f"pgquern {project}, commit 0123456789\n"
     monkeypatch.setattr("tools.common.environment.commit", lambda folder: "")
     assert run("--version").stdout == f"pgquern {project}\n"
+
+
+def test_a_shell_completes_names_and_options() -> None:
+    def completed(words: list[str], incomplete: str) -> list[str]:
+        shell = ShellComplete(main, {}, "pgquern", "_PGQUERN_COMPLETE")
+        return [item.value for item in shell.get_completions(words, incomplete)]
+
+    assert completed([], "") == list(ALL)
+    assert completed([], "trace") == [name for name in ALL if name.startswith("trace")]
+    assert "--version" in completed([], "--")
+    for name in ALL:
+        assert {"--json", "--help"} <= set(completed([name], "--"))
+
+
+def test_bash_completes_after_the_line_that_help_tells() -> None:
+    """And the two other shells that it names get a script."""
+    clean = {key: value for key, value in os.environ.items() if not key.startswith("PYTHON")}
+    clean["PATH"] = f"{launcher().parent}:{os.environ['PATH']}"
+    said = " ".join(run("--help").stdout.partition("Completion: ")[2].split())
+    (line,) = re.findall(r"^(eval .*) in ~/\.bashrc; else zsh_source or fish_source\.$", said)
+    asks = "COMP_WORDS=(pgquern trace); COMP_CWORD=1; _pgquern_completion pgquern; echo ${COMPREPLY[@]}"
+    done = subprocess.run(["bash", "-c", f"{line}; {asks}"], env=clean, capture_output=True, text=True)
+    assert done.stdout.split() == [name for name in ALL if name.startswith("trace")], done.stderr
+    for shell in ("zsh", "fish"):
+        environment = clean | {"_PGQUERN_COMPLETE": f"{shell}_source"}
+        script = subprocess.run(["pgquern"], env=environment, capture_output=True, text=True, check=True).stdout
+        assert f"_PGQUERN_COMPLETE={shell}_complete" in script
 
 
 # ---- files -------------------------------------------------------------------------------------------
@@ -242,17 +270,23 @@ def test_two_files_of_one_name_have_two_pictures(name: str, inputs: Inputs, tmp_
 
 
 def test_matplotlib_keeps_what_it_keeps_in_our_folder(tmp_path: Path) -> None:
-    (tmp_path / "home").mkdir()
-    kept = tmp_path / "cache"
-    environment = {"HOME": str(tmp_path / "home"), "XDG_CACHE_HOME": str(kept), "TMPDIR": str(tmp_path / "home"),
-                   "PATH": os.environ["PATH"]}  # fmt: skip
-    made = importlib.import_module(f"tests.{ALL['look'].stem}.commands").look(tmp_path)
-    words = [launcher(), "look", *made.sound, "--json"]
-    done = subprocess.run(words, env=environment, capture_output=True, text=True)
-    assert (done.returncode, done.stderr) == (0, "")
-    assert Path(strictly(done.stdout)["picture_of_all"]).is_relative_to(kept)
-    assert not list((tmp_path / "home").iterdir())
-    assert (kept / "pgquern/matplotlib").is_dir()
+    """Or nowhere, if there is none."""
+    for kept, stays in ((tmp_path / "cache", True), (Path("/dev/null"), False)):
+        (tmp_path / "home").mkdir(exist_ok=True)
+        environment = {"HOME": str(tmp_path / "home"), "XDG_CACHE_HOME": str(kept), "TMPDIR": str(tmp_path / "home"),
+                       "PATH": os.environ["PATH"]}  # fmt: skip
+        made = importlib.import_module(f"tests.{ALL['trace-check'].stem}.commands").trace_check(tmp_path)
+        picture = tmp_path / "timeline.png"
+        done = subprocess.run(
+            [launcher(), "trace-check", *made.sound, "--picture", picture],
+            env=environment,
+            capture_output=True,
+            text=True,
+        )
+        assert (done.returncode, done.stderr, picture.is_file()) == (0, "", True)
+        assert not list((tmp_path / "home").iterdir())
+        assert (kept / "pgquern/matplotlib").is_dir() == stays
+        picture.unlink()
 
 
 @pytest.mark.parametrize("called", ["[/red]", "[red]", "$\\q$", "\udcff\udcfe", "a\nb", "\x1b[1m"])
@@ -297,6 +331,12 @@ def test_a_listing_comes_by_a_pipe(name: str, inputs: Inputs, tmp_path: Path) ->
 def test_what_a_device_cannot_be(name: str, words: list[str], inputs: Inputs) -> None:
     assert inputs.sound
     refused(run(name, *inputs.sound, "--json", *words))
+
+
+@pytest.mark.parametrize("name", ["advise"])
+def test_a_kind_of_picture_that_there_is_not(name: str, inputs: Inputs, tmp_path: Path) -> None:
+    assert inputs.sound
+    assert "cannot be drawn" in refused(run(name, *inputs.sound, "--json", "--picture", str(tmp_path / "no.such")))
 
 
 @pytest.mark.parametrize("words", [[], ["--json"]])
@@ -408,6 +448,9 @@ def test_a_model() -> None:
     assert refused(run("show", "no such subject", "--json"))
 
 
+# ---- by make -----------------------------------------------------------------------------------------
+
+
 # ---- what is missing ---------------------------------------------------------------------------------
 
 
@@ -474,6 +517,21 @@ def test_a_copied_clone_runs_its_own_code_and_its_first_call_finds_what_it_compi
     for words, says in ((["--version"], "pgquern of the copy"), (["look", "16384"], "16384: 0 pages")):
         done = subprocess.run([link, *words], cwd=tmp_path, env=clean, capture_output=True, text=True)
         assert (done.returncode, done.stdout.startswith(says)) == (0, True), done.stderr
+
+
+@pytest.mark.parametrize("installed", [False, True])
+def test_ctrl_c_while_modules_are_imported_is_told_by_the_signal_alone(installed: bool, tmp_path: Path) -> None:
+    """click, which the command imports first, is one that takes long here."""
+    (tmp_path / "click.py").write_text("import time\nprint('now', flush=True)\ntime.sleep(60)\n")
+    theirs = "import pgquern.__main__ as m; m.CLONE = m.Path('/nowhere'); m.main()"
+    ours = "import runpy; runpy.run_module('tools.pgquern', run_name='__main__', alter_sys=True)"
+    code = f"import sys; sys.path.insert(0, '{tmp_path}'); {theirs if installed else ours}"
+    words = ["env", "--default-signal=INT", "--block-signal=INT", sys.executable, "-c", code]
+    process = subprocess.Popen(words, cwd=TOP, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    assert process.stdout
+    assert process.stdout.readline() == "now\n"
+    process.send_signal(signal.SIGINT)
+    assert (process.communicate()[1], process.returncode) == ("", -signal.SIGINT)
 
 
 def test_no_memory_and_a_fault_of_ours_are_no_verdict(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: PostgreSQL
-"""`pip install .` from a clone installs the binding, with all kernels, and the command `pgquern`, which
-brings no other name into site-packages.
+"""`pip install .` from a clone installs the binding, with all kernels, and the command `pgquern` with its man pages,
+which brings no other name into site-packages.
 
 These tests need no network: the environment of the tests has all that the build needs. Where there is another Python,
 the sdist and the wheel are installed there, too, with pinned libraries from the network.
@@ -96,7 +96,7 @@ def test_all_variants_are_there_and_run(installed: Path, tmp_path: Path) -> None
 # ---- as files, for other Pythons ---------------------------------------------------------------------
 
 LIBRARIES = {
-    "annotated-types", "cffi", "click", "hypothesis", "iniconfig", "markdown-it-py", "mdurl", "numpy",
+    "annotated-types", "cffi", "click", "click-man", "hypothesis", "iniconfig", "markdown-it-py", "mdurl", "numpy",
     "packaging", "pluggy", "psycopg", "psycopg-binary", "pycparser", "pydantic", "pydantic-core", "pygments", "pytest",
     "rich", "setuptools", "sortedcontainers", "typing-extensions", "typing-inspection",
 }  # fmt: skip
@@ -238,6 +238,18 @@ def test_it_looks_into_a_file(installed: Path, tmp_path: Path) -> None:
 def test_each_command_on_files_of_ones_own_gives_its_example(installed: Path, name: str, tmp_path: Path) -> None:
     """Outside of the clone, with what pip installed alone."""
     check_example(name, tmp_path, installed.parents[2] / "bin")
+
+
+def test_each_command_has_a_man_page(installed: Path, tmp_path: Path) -> None:
+    """And the program one that lists them; each begins with the example, as it stands in --help."""
+    pages = {path.name: path.read_text() for path in (installed.parents[2] / "share/man/man1").iterdir()}
+    assert set(pages) == {"pgquern.1", *(f"pgquern-{name}.1" for name in ALL)}
+    assert all(f"\\fB{name}\\fP" in pages["pgquern.1"] for name in ALL)
+    for name, entry in ((name, entry) for name, entry in ALL.items() if entry.example):
+        description = pages[f"pgquern-{name}.1"].partition(".SH DESCRIPTION\n.nf\n")[2].partition("\n.fi")[0]
+        lines = [line.removeprefix("\\&").replace("\\e", "\\") for line in description.splitlines()]
+        assert lines == entry.example.strip().splitlines()
+        assert str(tmp_path.parent) not in pages[f"pgquern-{name}.1"]
 
 
 def test_what_needs_the_clone_says_so(installed: Path, tmp_path: Path) -> None:

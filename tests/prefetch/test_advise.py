@@ -46,12 +46,13 @@ def test_records_are_not_replayed_before_they_arrive() -> None:
 
 
 def test_each_concurrency_has_a_row(tmp_path: Path) -> None:
-    wal = tmp_path / "wal"
+    wal, picture = tmp_path / "wal", tmp_path / "advise.png"
     wal.write_text(listing_of(300))
-    run = CliRunner().invoke(main, ["--wal", str(wal)])
+    run = CliRunner().invoke(main, ["--wal", str(wal), "--picture", str(picture)])
     assert run.exit_code == 0, run.output
     assert "301 records, 300 references to blocks, all WAL there from the start" in run.output
     assert all(f"\n│{concurrency:>12}".replace(" ", "") in run.output.replace(" ", "") for concurrency in CONCURRENCIES)
+    assert picture.read_bytes().startswith(b"\x89PNG")
 
 
 def test_more_in_flight_is_never_slower_and_counts_what_the_oracle_counts(tmp_path: Path) -> None:

@@ -8,12 +8,13 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from ref.prefetch import Effect, Record, Relation
+from ref.prefetch import NO_RELATION, Effect, Record, Relation
 from tools.trace.check import main
 from tools.trace.decode import DecodeBuffer, required_space
 from tools.trace.follow import follow
 from tools.trace.guesses import Guesses
 from tools.trace.listing import Listed, ListingError, Replay, lsn_of, lsn_text, read_listing, relation_of
+from tools.trace.picture import Bar, bars, depths
 from tools.trace.strace import Call, StraceError, read_strace
 from tools.trace.text import LONGEST
 
@@ -62,11 +63,49 @@ def files(tmp_path: Path) -> tuple[Path, Path]:
     return trace, listing
 
 
-def check(files: tuple[Path, Path], *options: str) -> tuple[int, str]:
+def check(files: tuple[Path, Path], *options: str, wal: bool = True) -> tuple[int, str]:
     """Exit code and output of the command."""
     trace, listing = files
-    run = CliRunner().invoke(main, ["--strace", str(trace), "--wal", str(listing), *options])
+    run = CliRunner().invoke(main, ["--strace", str(trace), *(["--wal", str(listing)] if wal else []), *options])
     return run.exit_code, run.output
+
+
+@pytest.mark.parametrize("script", [PICTURE, PICTURE[:4] + PICTURE[5:]])
+def test_a_timeline_is_drawn(files: tuple[Path, Path], script: list[str]) -> None:
+    files[0].write_text(strace_of(script))
+    picture = files[0].parent / "pictures" / "timeline.png"
+    assert f"timeline: {picture}" in check(files, "--concurrency", "3", "--picture", str(picture))[1]
+    assert picture.read_bytes().startswith(b"\x89PNG")
+
+
+@pytest.mark.parametrize("script", [PICTURE, PICTURE[:4] + PICTURE[5:]])
+@pytest.mark.parametrize("name", ["wal/timeline.png", "link.png", "folder.png"])
+def test_a_picture_that_cannot_be_drawn_leaves_the_verdict(
+    files: tuple[Path, Path], name: str, script: list[str]
+) -> None:
+    """A file in the place of a folder; a link, which is not followed; a folder."""
+    folder = files[0].parent
+    files[0].write_text(strace_of(script))
+    (folder / "link.png").symlink_to(files[1])
+    (folder / "folder.png").mkdir()
+    before = files[1].read_text()
+    code, said = check(files, "--concurrency", "3", "--picture", str(folder / name))
+    assert (code, "no picture was drawn: " in said) == (int(script != PICTURE), True)
+    assert said.startswith("conforms: " if script == PICTURE else "does not conform")
+    assert files[1].read_text() == before
+
+
+def test_a_kind_of_picture_that_there_is_not(files: tuple[Path, Path]) -> None:
+    code, said = check(files, "--picture", str(files[0].parent / "timeline.weird"))
+    assert (code, "timeline.weird cannot be drawn: " in said, "conform" in said) == (2, True, False)
+
+
+def test_bars_go_from_an_advise_to_its_read() -> None:
+    script = ["p7", *PICTURE[:5], "a9"]
+    calls = [Call("advise" if step[0] == "a" else "read", NO_RELATION, int(step[1:]), 1) for step in script]
+    expected = [(7, None, 1), (1, 2, 5), (2, 3, None), (3, 4, None), (4, 6, None), (9, 7, None)]
+    assert bars(calls) == [Bar(*bar) for bar in expected]
+    assert depths(calls) == [0, 1, 2, 3, 2, 3, 4]
 
 
 def test_the_picture_of_twelve_blocks_conforms(files: tuple[Path, Path]) -> None:
@@ -104,6 +143,20 @@ def test_a_tampered_picture_is_refused_at_the_event(
 @pytest.mark.parametrize("concurrency", [1, 2, 4, 10])
 def test_another_concurrency_does_not_conform(files: tuple[Path, Path], concurrency: int) -> None:
     assert check(files, "--concurrency", str(concurrency))[0] == 1
+
+
+def test_without_wal_only_the_bound_is_checked(files: tuple[Path, Path]) -> None:
+    code, said = check(files, "--concurrency", "3", wal=False)
+    assert code == 0
+    assert said.startswith("bounds hold: at most 3 of 3")
+    assert "conforms" not in said
+    # No verdict: a record may advise a block and never read it, so a server that does right may pass the bound.
+    code, said = check(files, "--concurrency", "2", wal=False)
+    assert code == 2
+    assert said.startswith("not decided: after event 3, line 5")
+    # An advise that is missing cannot be seen.
+    files[0].write_text(strace_of(PICTURE[:4] + PICTURE[5:]))
+    assert check(files, "--concurrency", "3", wal=False)[0] == 0
 
 
 def test_the_version_gives_the_concurrency(files: tuple[Path, Path]) -> None:
@@ -342,6 +395,8 @@ def test_other_advice_is_no_prefetch(files: tuple[Path, Path], advice: str) -> N
     (at, *_) = [line for line in text.splitlines(True) if "WILLNEED" in line]
     files[0].write_text(text.replace(at, at + at.replace("WILLNEED", advice)))
     assert check(files, "--concurrency", "3")[0] == 0
+    files[0].write_text(text.replace("WILLNEED", advice))
+    assert "(0 advises" in check(files, "--concurrency", "3", wal=False)[1]
 
 
 @pytest.mark.parametrize(

@@ -49,6 +49,7 @@ def test_a_crashed_cluster_is_recorded_and_conforms(crash: Crashed, tmp_path: Pa
     assert f"recovers from {crash.redo} on" in said
     assert "conforms: " in said
     assert "of 3 advises were in flight" in said
+    assert (tmp_path / "recorded" / "timeline.png").read_bytes().startswith(b"\x89PNG")
     assert (tmp_path / "recorded" / "wal").read_text().startswith("rmgr: ")
     assert before == {path: path.stat().st_mtime_ns for path in crash.data.rglob("*")}
 

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import click
 from rich.console import Console
@@ -23,6 +23,7 @@ from rich.table import Table
 
 from ref.prefetch import COUNTERS, MAIN_FORK, Effect, Record, Relation
 from tools.advise.device import Device, Recovery, simulate
+from tools.common import picture as pictures
 from tools.common.answer import json_option, print_json
 from tools.trace.listing import Listed, ListingError, Replay, read_listing
 
@@ -165,6 +166,23 @@ def rows(outcomes: Sequence[Outcome]) -> list[dict[str, Any]]:
     ]
 
 
+def draw(outcomes: Sequence[Outcome], kind: str, file: BinaryIO) -> None:
+    """Lag over concurrency."""
+    pyplot = pictures.pyplot()
+    figure, axes = pyplot.subplots(figsize=(7, 4), layout="constrained")
+    names = [str(outcome.concurrency) for outcome in outcomes]
+    axes.plot(names, [outcome.highest for outcome in outcomes], "o-", label="highest lag")
+    axes.plot(names, [outcome.last for outcome in outcomes], "s--", label="lag at the end")
+    axes.set(xlabel="maintenance_io_concurrency", ylabel="lag, s", title="Lag on a simulated device", ylim=(0, None))
+    axes.legend()
+    figure.savefig(file, format=kind, dpi=110)
+    pyplot.close(figure)
+
+
+def saved(outcomes: Sequence[Outcome], path: Path | None) -> str | None:
+    return pictures.save(path, lambda file: draw(outcomes, path.suffix[1:], file)) if path else None
+
+
 @click.command(help=__doc__)
 @click.option("--wal", required=True, type=click.Path(exists=True, dir_okay=False, path_type=Path))
 @click.option("--buffers", default=16384, show_default=True, type=click.IntRange(min=1), help="Pages of 8 KiB.")
@@ -173,8 +191,11 @@ def rows(outcomes: Sequence[Outcome]) -> list[dict[str, Any]]:
     "--service", default=100.0, show_default=True, type=click.FloatRange(0.001, 1e9), help="Microseconds of an I/O."
 )
 @click.option("--seed", default=1, show_default=True, help="Of the times that the device takes.")
+@pictures.option("Where lag over concurrency is drawn, if anywhere.")
 @json_option()
-def main(wal: Path, buffers: int, channels: int, service: float, seed: int, as_json: bool) -> None:
+def main(
+    wal: Path, buffers: int, channels: int, service: float, seed: int, picture: Path | None, as_json: bool
+) -> None:
     """Try all concurrencies."""
     try:
         records = read_listing(wal, guess=True)
@@ -190,11 +211,12 @@ def main(wal: Path, buffers: int, channels: int, service: float, seed: int, as_j
     references = sum(len(listed.record.blocks) for listed in records)
     guessed = [listed.kind for listed in records if listed.guessed]
     if as_json:
+        drawing = saved(outcomes, picture)
         print_json({
             "records": len(records), "references": references, "wal_seconds": when[-1], "buffers": buffers,
             "channels": channels, "service_us": service, "seed": seed,
             "guessed_records": len(guessed), "guessed_kinds": sorted(set(guessed)),
-            "concurrencies": rows(outcomes),
+            "concurrencies": rows(outcomes), "picture": drawing,
         })  # fmt: skip
         return
     span = f"{when[-1]:.1f} s of WAL" if when[-1] else "all WAL there from the start"
@@ -204,6 +226,8 @@ def main(wal: Path, buffers: int, channels: int, service: float, seed: int, as_j
         click.echo(f"{len(guessed)} records ({', '.join(sorted(set(guessed)))}) do not tell which of their blocks they "
                    "initialise: all are taken to be read")  # fmt: skip
     Console(width=150).print(table(outcomes))
+    if drawing := saved(outcomes, picture):
+        click.echo(f"picture: {drawing}")
 
 
 if __name__ == "__main__":

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: PostgreSQL
 """Checks the claims of CLAIMS.md by what stands there.
 
-    python -m tools.claims [--claim N]     runs the commands of each claim, or of one
-    python -m tools.claims --ran           runs nothing: judges by the results of this commit in build/results
+    python -m tools.claims [--claim N] [--list]     runs the commands of each claim, or of one
+    python -m tools.claims --ran                    runs nothing: judges by the results of this commit in build/results
 
 A row of the table: its number, the claim, and the commands that show it: `make ...`, or `pytest -m claim3`, which
 runs the tests that are marked so. A claim holds if all of its commands end with 0, and not all that they did
@@ -115,15 +115,18 @@ def show(seen: dict[int, tuple[str, str]]) -> None:
 
 @click.command()
 @click.option("--claim", type=int, help="Only the claim with this number.")
+@click.option("--list", "listed", is_flag=True, help="Print the claims and run nothing.")
 @click.option("--ran", is_flag=True, help="Run nothing: judge by the results of this commit.")
-def main(claim: int | None, ran: bool) -> None:
+def main(claim: int | None, listed: bool, ran: bool) -> None:
     """Check the claims of CLAIMS.md."""
     claims = read(CLAIMS.read_text())
     if claim is not None and not 1 <= claim <= len(claims):
         raise click.UsageError(f"{CLAIMS} has the claims 1 to {len(claims)}: there is no claim {claim}.")
     chosen = [one for one in claims if claim in (None, one.number)]
-    for one in chosen if claim else []:
+    for one in chosen if listed or claim else []:
         console().print(f"{one.number}. {one.text}\n   {', '.join(one.commands)}", markup=False)
+    if listed:
+        return
     every = [one for one in results.whole() if one.commit == environment.commit()] if ran else []
     kept: dict[str, Any] = {}
     seen = {}

@@ -1,22 +1,32 @@
 # SPDX-License-Identifier: PostgreSQL
 """pgquern: what people run on their own files and kernels, in one command. build/venv/bin/pgquern runs this."""
 
+import signal
+
+from tools.pgquern import interrupts
+
+if __name__ == "__main__":
+    interrupts.end_the_program()  # until all is imported: the launcher has blocked them
+
 import io
 import os
-import signal
 import sys
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from tools.pgquern import house, program
 from tools.pgquern.registry import GROUPS, Entry, entries
 
+if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
+
 HELP = """Verified kernels for PostgreSQL: look into files of your own, put a kernel of your own on trial.
 
 Files are read only, but for `mount`. Exit status: 0 all is well, 1 something is wrong, 2 nothing could be done; a
 sentence says what to do. `pgquern COMMAND --help` says more.
 """
+EPILOG = 'Completion: eval "$(_PGQUERN_COMPLETE=bash_source pgquern)" in ~/.bashrc; else zsh_source or fish_source.'
 
 
 class Commands(click.Group):
@@ -33,13 +43,18 @@ class Commands(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in self.found:
             return None
-        return program.command(self.found[cmd_name])
+        try:
+            return program.command(self.found[cmd_name])
+        except house.Failed:
+            if ctx.resilient_parsing:  # a shell completes a line
+                return None
+            raise
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         name = args[0]
-        if name in self.found or name.startswith("-"):
+        if name in self.found or name.startswith("-") or ctx.resilient_parsing:
             return super().resolve_command(ctx, args)
         import difflib  # what few calls need is loaded by them, here and in the programs
 
@@ -52,7 +67,8 @@ class Commands(click.Group):
         if isinstance(sys.stdout, io.TextIOWrapper):
             sys.stdout.reconfigure(errors="backslashreplace")  # a file's name may be no UTF-8
         try:
-            return super().invoke(ctx)
+            with interrupts.raised():
+                return super().invoke(ctx)
         except KeyboardInterrupt:
             click.echo("Aborted!", err=True)
             ctx.exit(128 + signal.SIGINT)
@@ -72,6 +88,13 @@ class Commands(click.Group):
                 rows = [(name.ljust(width), entry.says) for name, entry in self.found.items() if entry.group == group]
                 formatter.write_dl(rows)
 
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> "list[CompletionItem]":
+        from click.shell_completion import CompletionItem
+
+        names = [name for name in self.found if name.startswith(incomplete)]
+        options = click.Command.shell_complete(self, ctx, incomplete)
+        return [*(CompletionItem(name, help=self.found[name].says) for name in names), *options]
+
 
 def say_version(context: click.Context, _: click.Parameter, wanted: bool) -> None:
     if wanted:
@@ -83,6 +106,7 @@ main = Commands(
     entries(house.TOP),
     name="pgquern",
     help=HELP,
+    epilog=EPILOG,
     context_settings={"max_content_width": 120},
     params=[
         click.Option(

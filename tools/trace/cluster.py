@@ -29,6 +29,7 @@ from tools.common.options import option
 from tools.trace.check import concurrencies_of, default_concurrency, of_recovery
 from tools.trace.follow import DECODE_BUFFER
 from tools.trace.listing import ListingError, lsn_text
+from tools.trace.picture import draw
 from tools.trace.record import CHANGE_AFTER, Crashed, Recorded, record, why_no_strace
 from tools.trace.standby import Primary, primary_of
 from tools.trace.strace import StraceError
@@ -241,10 +242,12 @@ def main(
             code, found = judge(run)
             if not as_json:
                 click.echo(found["says"])
+            drawing = draw(run.calls().calls, max(limits), found["wrong_event"], into / "timeline.png")
     except (ClusterError, ServerError, StraceError, ListingError, ValueError, psycopg.Error, OSError) as error:
         click.echo(f"trace-record: {error}", err=True)
         sys.exit(2)
-    recordings = {name: os.fspath(into / name) for name in ("traces", "wal")}
+    names = ("traces", "wal", *(["timeline.png"] if drawing else []))
+    recordings = {name: os.fspath(into / name) for name in names}
     if as_json:
         print_json({**found, "data": str(data), "redo": crash.redo, "recordings": recordings})
     else:

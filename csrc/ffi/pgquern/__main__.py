@@ -20,6 +20,7 @@ def main() -> None:
         os.execv(ready, [str(ready), *sys.argv[1:]])
     sys.path.insert(0, str(HOUSE if HOUSE.is_dir() else CLONE))
     try:
+        importlib.import_module("tools.pgquern.interrupts").end_the_program()
         command = importlib.import_module("tools.pgquern.__main__")
     except ModuleNotFoundError as error:
         print(f"pgquern needs {error.name}: install pgquern again, which brings it", file=sys.stderr)
