@@ -20,7 +20,7 @@ from tools.common.results import Result
 
 FOLDER = Path("bench/figures")
 LAYERS = (
-    "bench", "beside", "growth", "headlines", "icount", "policies", "recovery", "simulation", "speed", "workload",
+    "bench", "growth", "headlines", "icount", "policies", "simulation",
 )  # fmt: skip
 
 

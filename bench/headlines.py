@@ -30,12 +30,11 @@ from rich.progress import Progress, TaskID
 from rich.table import Column, Table
 
 from bench.goals import paired_ratio
+from bench.servers import CONFIGURE, found_in, install, run
 from bench.volume import Limits, Refused, limited, own_mounts, volume
 from tests.upstream import build, kinds, obtain
 from tests.upstream.__main__ import fill_from
 from tests.upstream.build import BuildError, Tree
-from tests.upstream.ratios import CONFIGURE, install, run
-from tests.upstream.ratios import figure as found_in
 from tools.common import environment, results
 from tools.common.progress import bar, console
 
@@ -84,7 +83,7 @@ class Case(Entry):
 
 
 class Headline(Entry):
-    """bench/STEM/headline.toml. The texts are for a shell, after tests/upstream/ratios.sh."""
+    """bench/STEM/headline.toml. The texts are for a shell, after bench/servers.sh."""
 
     says: str
     prepare: str
@@ -114,10 +113,10 @@ class Headline(Entry):
 
 
 def load() -> dict[str, Headline]:
-    """All of them, by stem."""
+    """All of them, by stem; headline-NAME.toml is a further one, STEM-NAME."""
     return {
-        path.parent.name: Headline.model_validate(tomllib.loads(path.read_text()))
-        for path in sorted(BENCH.glob("*/headline.toml"))
+        path.parent.name + path.stem.removeprefix("headline"): Headline.model_validate(tomllib.loads(path.read_text()))
+        for path in sorted(BENCH.glob("*/headline*.toml"))
     }
 
 

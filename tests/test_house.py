@@ -39,11 +39,11 @@ MAY_IMPORT = {
     "tests": {"tests", "ref", "pgquern", "_pgquern", "tools", "spec.tools"},
     "bench": {"bench", "ref", "pgquern", "_pgquern", "tools"},
 }
-# Exceptions: what runs in real servers starts those of the tests, with what the tests of its own stem put into them;
-# the test of a runner imports it. The report reads what layers list and have recorded. {stem}: the file's stem.
+# Exceptions: what runs in real servers starts those of the tests; the test of a runner imports it.
+# The report reads what layers list and have recorded.
 EXCEPTIONS = {
-    "bench/*/endtoend/*.py": "tests.postgres tests.{stem}.prb tests.{stem}.preload tests.{stem}.server",
     "bench/headlines.py": "tests.upstream",
+    "bench/servers.py": "tests.upstream",
     "tools/trace/*.py": "tests.postgres",
     "tests/changes/*.py": "spec proofs",
     "tests/model/*.py": "spec",
@@ -57,7 +57,6 @@ EXCEPTIONS = {
     "tests/proofs/*.py": "proofs",
     "tests/*/judged.py": "bench",
     "tests/*/test_bench_*.py": "bench",
-    "tests/*/test_simulated.py": "bench",
     "tools/judge/*.py": "bench tests.runners",
     "tools/report/*.py": "bench",
     "tools/show/*.py": "spec",
@@ -125,8 +124,7 @@ def beyond(found: set[str], allowed: set[str]) -> set[str]:
 
 def exceptions(name: str) -> set[str]:
     """What a file may import beyond its layer."""
-    modules = " ".join(modules for glob, modules in EXCEPTIONS.items() if fnmatch(name, glob))
-    return set(modules.format(stem=name.split("/")[1]).split())
+    return set(" ".join(modules for glob, modules in EXCEPTIONS.items() if fnmatch(name, glob)).split())
 
 
 def long_cells(text: str) -> list[str]:
@@ -247,18 +245,6 @@ def test_imports_are_found_wherever_they_are() -> None:
     assert NEVER.search("a network/workload") is None
     assert is_of_a_stem(ROOT / "spec" / "row" / "MCrow.tla", ["row"])
     assert not is_of_a_stem(ROOT / "spec" / "run.py", ["row"])
-
-
-def test_an_exception_is_for_the_stem_of_its_file() -> None:
-    allowed = exceptions("bench/row/endtoend/run.py")
-    found = {
-        "tests.postgres.server.Server",
-        "tests.row.server.Database",
-        "tests.other.server.Database",
-        "tests.common.rings",
-    }
-    assert beyond(found, allowed) == {"tests.other.server.Database", "tests.common.rings"}
-    assert exceptions("bench/row/run.py") == set()
 
 
 @pytest.mark.parametrize("name", TABLES)

@@ -13,37 +13,6 @@ from bench.tiercache.peer import LEAST_FRAMES
 from bench.tiercache.policies import DEFAULT, MOST_POINTS, PERCENTS, SEVEN, points, summary
 from tools.common.results import Result
 
-PLAIN, ALL = plots.UPSTREAM[0], plots.OURS[1]
-POLICIES = {
-    "lru": ("LRU", PLAIN),
-    "s3fifo": ("S3-FIFO", plots.OURS[2]),
-    "tinylfu": ("W-TinyLFU", ALL),
-    "optimum": ("optimum", plots.UPSTREAM[2]),
-}
-
-
-def hit_rates(found: Sequence[Result]) -> dict[str, dict[str, float]]:
-    """Hits a reference of each policy, by trace and size of the cache, from the benchmarks of kind policy."""
-    rates: dict[str, dict[str, float]] = {}
-    for item in (i.model_dump() for result in found if result.layer == "bench" for i in result.items):
-        config = item.get("config", {})
-        if config.get("kind") == "policy" and item["variant"] in POLICIES:
-            rates.setdefault(f"{config['trace']}\n{config['percent']} %", {})[item["variant"]] = 1 / item["ns"]
-    return rates
-
-
-def hits_picture(rates: dict[str, dict[str, float]]) -> Markup:
-    """Four bars a trace."""
-    with plt.rc_context(plots.STYLE):
-        figure, axes = plt.subplots(figsize=(max(8.2, 0.9 * len(rates)), 2.8), layout="constrained")
-        for i, (policy, (label, colour)) in enumerate(POLICIES.items()):
-            places = [place + 0.21 * (i - 1.5) for place in range(len(rates))]
-            axes.bar(places, [100 * rate.get(policy, 0) for rate in rates.values()], 0.19, color=colour, label=label)
-        axes.set(xticks=range(len(rates)), xticklabels=list(rates), ylabel="hits, % of references", ylim=(0, 100))
-        axes.legend(frameon=False, fontsize=8.5, ncols=4)
-        return Markup(plots.svg(figure))
-
-
 FAR = 20.0
 """Points from the best at which the colour is the darkest."""
 NAMED = {
@@ -86,5 +55,4 @@ def distances(found: Sequence[Result]) -> dict[str, Any] | None:
 
 def context(found: Sequence[Result]) -> dict[str, Any]:
     """What report.html is rendered with."""
-    rates = hit_rates(found)
-    return {"hits": hits_picture(rates) if rates else "", "rates": rates, "distances": distances(found)}
+    return {"distances": distances(found)}

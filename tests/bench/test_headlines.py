@@ -4,6 +4,7 @@
 import pytest
 
 from bench.headlines import Figure, Headline, Measured, facts, items_of, load, ratio
+from bench.servers import found_in
 from tests.upstream import kinds
 
 ARMS = [{"name": "unchanged"}, {"name": "again"}, {"name": "ours", "kernels": ["k"]}]
@@ -35,6 +36,13 @@ def test_a_ratio_above_one_says_that_an_arm_is_faster(higher: bool, median: floa
     figure = Figure(name="f", pattern="", unit="", higher=higher)
     found = ratio(figure, {"ours": [2.0, 4.0, 9.0], "unchanged": [1.0, 2.0, 3.0]}, "ours", "unchanged")
     assert found["median"] == median
+
+
+def test_a_figure_is_found_in_what_a_measure_prints() -> None:
+    assert found_in("tps = ([0-9.]+)", "number: 3\ntps = 512.5 (without)\n") == 512.5
+    assert found_in("(?s)^([0-9.]+)\n.*\n([0-9.]+)\n$", "100.25\nBad checksums:  0\n103.75\n") == 3.5
+    with pytest.raises(ValueError, match=r"has no figure .* it ends: FATAL"):
+        found_in("tps = ([0-9.]+)", "FATAL")
 
 
 def test_what_was_measured_stands_in_the_items_and_in_the_message_of_the_patch() -> None:

@@ -9,8 +9,6 @@ Debian's 15 and the embedded 15 load the same file.
 
 from __future__ import annotations
 
-import struct
-from collections.abc import Sequence
 from functools import lru_cache
 from types import TracebackType
 from typing import Self
@@ -19,7 +17,7 @@ import psycopg
 
 from ref import page as rp
 from ref.compaction import Order, page_repair_fragmentation
-from tests.postgres.server import TOP, Server, extension
+from tests.postgres.server import Server, extension
 
 REPORTS = {
     rp.ErrorCode.HEADER: "corrupted page pointers:",
@@ -54,15 +52,12 @@ class Prb:
     """A connection to a server that has prb(). A page that could harm the server is not sent."""
 
     def __init__(self, server: Server) -> None:
-        self._server = server
         library = server.put(extension("prb", server.build.major))
         self._connection = server.connect()
         self._cursor = self._connection.cursor(binary=True)
-        for name, arguments in (("prb", "bytea"), ("prb_time", "bytea, text, text, int")):
-            self._cursor.execute(
-                f"CREATE OR REPLACE FUNCTION {name}({arguments}) RETURNS bytea"
-                f" AS '{library}', '{name}' LANGUAGE C STRICT".encode()
-            )
+        self._cursor.execute(
+            f"CREATE OR REPLACE FUNCTION prb(bytea) RETURNS bytea AS '{library}' LANGUAGE C STRICT".encode()
+        )
 
     def __enter__(self) -> Self:
         return self
@@ -87,23 +82,3 @@ class Prb:
         except psycopg.errors.DataCorrupted as error:
             return error.diag.message_primary or ""
         return ""
-
-    def time(self, pages: bytes, kernels: Sequence[str], passes: int) -> dict[str, list[float]]:
-        """Nanoseconds a page of each kernel ("native": the server's own function), one figure a pass.
-
-        pages: 8192 bytes each; all must be sound, of which the first 64 are checked. A kernel named twice is timed
-        twice: the second time comes back under its name and " again".
-        """
-        for at in range(0, min(len(pages), 64 * rp.BLCKSZ), rp.BLCKSZ):
-            require_safe(pages[at : at + rp.BLCKSZ])
-        library = self._server.put(TOP / "build" / "lib" / "libpgquern.so")
-        self._cursor.execute("SELECT prb_time(%b, %s, %s, %s::int)", (pages, str(library), ",".join(kernels), passes))
-        row = self._cursor.fetchone()
-        assert row is not None
-        figures = struct.unpack(f"<{passes * len(kernels)}Q", row[0])
-        count = len(pages) // rp.BLCKSZ
-        times: dict[str, list[float]] = {}
-        for turn, kernel in enumerate(kernels):
-            name = f"{kernel} again" if kernel in times else kernel
-            times[name] = [ns / count for ns in figures[turn :: len(kernels)]]
-        return times

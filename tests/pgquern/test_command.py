@@ -371,12 +371,6 @@ def test_what_make_compiles_with_goes_along(tmp_path: Path, monkeypatch: pytest.
     assert done.stderr == f"paths below are seen from {TOP}\n"
 
 
-@pytest.mark.parametrize("seconds", ["nan", "inf", "0", "-1", "1e-9"])
-def test_no_simulation_runs_for_no_time_or_for_ever(seconds: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(house, "make", lambda *_: pytest.fail("it compiles"))
-    assert "--seconds" in refused(run("simulate", "--json", "--seconds", seconds))
-
-
 def test_a_checkout(tmp_path: Path) -> None:
     assert "there is no such file or folder" in refused(run("drift", str(tmp_path / "nowhere")))
     assert "is no checkout of PostgreSQL" in refused(run("drift", str(tmp_path)))

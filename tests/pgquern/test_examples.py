@@ -14,9 +14,6 @@ from click.testing import CliRunner
 from tests.pgquern.test_command import ALL, LAUNCHER, ON_FILES, TOP, launcher
 from tools.pgquern.__main__ import main
 
-OF_MINUTES = ("simulate",)
-"""Its own tests hold the example against what it prints of shorter runs."""
-
 
 def make_inputs(name: str, folder: Path) -> None:
     """What the example names: that of the stem's commands, and what others take."""
@@ -56,8 +53,7 @@ def test_an_example_is_true_and_comes_first(name: str, tmp_path: Path) -> None:
     shown_example = [line.strip() for line in shown[2:]][: len(ALL[name].example.strip().splitlines())]
     assert shown_example == [line.strip() for line in ALL[name].example.strip().splitlines()]
     launcher()
-    if name not in OF_MINUTES:
-        check_example(name, tmp_path, LAUNCHER.parent)
+    check_example(name, tmp_path, LAUNCHER.parent)
 
 
 def test_each_command_has_an_example() -> None:

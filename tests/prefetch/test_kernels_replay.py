@@ -43,9 +43,8 @@ from ref.prefetch import (
     Relation,
 )
 from tests.common.tally import tally
-from tests.prefetch.files import VARIANTS, Cold, faults_of, files, page, skip_unless_it_runs
+from tests.prefetch.files import VARIANTS, Cold, cached_pages, faults_of, files, page, skip_unless_it_runs
 from tests.prefetch.world import World
-from tools.common.page_cache import cached_pages
 
 ASYNCHRONOUS = [variant for variant in VARIANTS if variant.startswith("uring")]
 SIZES = [7, 30]

@@ -71,8 +71,6 @@ class Kind(BaseModel):
     symbol: str = ""
     """What the server calls, of libpgquern."""
     broken: Broken | None = None
-    measures: list[str] = []
-    """Of ratios.toml: where a server calls it."""
     finding: str = ""
     """A mend's: the folder in tests/findings/ whose `reproduce` must find nothing."""
     alone: bool = False

@@ -5,10 +5,8 @@
 APT_upstream   := gcc libc6-dev make bison flex perl libipc-run-perl bzip2 xz-utils util-linux liblz4-dev
 TOOLS_upstream := gcc make bison flex prove setpriv lz4.h
 
-.PHONY: check-upstream bench-upstream bench-headlines
+.PHONY: check-upstream bench-headlines
 check-upstream: $(BUILD)/lib/libpgquern.a $(SETUP)/upstream.stamp $(SETUP)/python.stamp ##more upstream's own suites by a server with our kernels inside, beside an unchanged one; KERNELS=, SUITES=, PG= (a quarter of an hour)
 	@$(PY) -m tests.upstream --major '$(PG_HERE)' --kernels '$(KERNELS)' --suites '$(SUITES)' --tests '$(TESTS)' $(PG:%=--checkout '%') $(if $(MENDS),--mends)
-bench-upstream: $(BUILD)/lib/libpgquern.a $(SETUP)/upstream.stamp $(SETUP)/python.stamp
-	@$(PY) -m tests.upstream.ratios --major '$(PG_HERE)' $(ROUNDS:%=--rounds %) --only '$(NAMES)'
 bench-headlines: $(BUILD)/lib/libpgquern.a $(PG_EXTENSIONS) $(SETUP)/upstream.stamp $(SETUP)/python.stamp
 	@$(PY) -m bench.headlines --major '$(PG_HERE)' $(STEM:%=--stem %) $(CASE:%=--case %) $(ROUNDS:%=--rounds %) $(PERCENT:%=--percent %)

@@ -9,12 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from tests.upstream import kinds, ratios, text
+from tests.upstream import kinds, text
 from tests.upstream.__main__ import SUITES, Compared, named
 from tests.upstream.build import Ran, count_tests
 from tests.upstream.kinds import Kind
 from tests.upstream.mends import Tried
-from tests.upstream.ratios import Measured
 from tests.upstream.text import Edit, TextError
 from tools.drift import functions, source
 
@@ -227,24 +226,3 @@ def ran(code: int, tests: int) -> Ran:
 )
 def test_only_the_same_tests_all_passed_are_a_success(control: Ran, ours: Ran, says: str) -> None:
     assert Compared("regress", control, ours, {}).reason == says
-
-
-def test_a_figure_is_found_in_what_a_measure_prints() -> None:
-    assert ratios.figure("tps = ([0-9.]+)", "number: 3\ntps = 512.5 (without)\n") == 512.5
-    between = ratios.MEASURES["checksums"]["figure"]
-    assert ratios.figure(between, "100.25\nBad checksums:  0\n103.75\n") == 3.5
-    with pytest.raises(ValueError, match=r"has no figure .* it ends: FATAL"):
-        ratios.figure("tps = ([0-9.]+)", "FATAL")
-
-
-@pytest.mark.parametrize(("name", "ratio"), [("pgbench", 2.0), ("recovery", 0.5)])
-def test_a_ratio_above_one_says_that_ours_is_faster(name: str, ratio: float) -> None:
-    one = Measured(name, ["some"], control=[10.0, 10.0, 10.0], ours=[20.0, 20.0, 40.0])
-    assert sorted(one.ratios)[1] == ratio
-    assert one.cells[-1].startswith(f"{ratio:.3f} [")
-
-
-def test_each_kernel_inside_a_server_is_measured() -> None:
-    """No kernel that is put in is left out, no mend is measured, and no measure is there for none."""
-    assert all(bool(kind.measures) != bool(kind.finding) for kind in kinds.load().values() if not kind.alone)
-    assert {name for kind in kinds.load().values() for name in kind.measures} == set(ratios.MEASURES)

@@ -4,9 +4,9 @@
     python -m tools.claims [--claim N] [--list]     runs the commands of each claim, or of one
     python -m tools.claims --ran                    runs nothing: judges by the results of this commit in build/results
 
-A row of the table: its number, the claim, and the commands that show it: `make ...`, `pgquern ...`, or `pytest -m
-claim3`, which runs the tests that are marked so. A claim holds if all of its commands end with 0, and not all that they
-did was skipped.
+A row of the table: its number, the claim, and the commands that show it: `make ...`, or `pytest -m claim3`, which
+runs the tests that are marked so. A claim holds if all of its commands end with 0, and not all that they did
+was skipped.
 """
 
 import re
@@ -28,7 +28,7 @@ CLAIMS = Path("CLAIMS.md")
 NEEDS = "compiled"
 """The target that builds what tests need."""
 LAYERS = {
-    "make prove": "proof", "make differential": "test", "pgquern simulate": "simulation",
+    "make prove": "proof", "make differential": "test", "make bench ONLY=shares": "simulation",
     "make test ONLY=minors": "minors", "make test CROSS=aarch64": "cross", "make check-upstream": "upstream",
     "make changes": "changes.*", "make bench ONLY=policies": "policies",
 }  # fmt: skip
@@ -51,7 +51,7 @@ def read(text: str) -> list[Claim]:
         cells = [cell.strip() for cell in re.split(r"(?<!\\)\|", line.strip().strip("|"))]
         if not cells[0].isdecimal():
             continue
-        commands = re.findall(r"`((?:make|pgquern|pytest -m) [^`]+)`", cells[-1])
+        commands = re.findall(r"`((?:make|pytest -m) [^`]+)`", cells[-1])
         if len(cells) != 3 or int(cells[0]) != len(claims) + 1 or not commands:
             raise click.ClickException(f"Claim {cells[0]} of {CLAIMS}: the next number, the claim, and commands.")
         claims.append(Claim(int(cells[0]), cells[1], commands))
@@ -79,12 +79,8 @@ def verdict(items: Sequence[Item]) -> tuple[str, str]:
 
 def run(command: str, number: int) -> tuple[str, str]:
     """Runs a command, and says what came of it."""
-    shown = {
-        "make": ["make"],
-        "pgquern": [sys.executable, "-m", "tools.pgquern"],
-        "pytest": [sys.executable, "-m", "pytest"],
-    }
-    words = [*shown[command.split()[0]], *command.split()[1:]]
+    programs = {"make": ["make"], "pytest": [sys.executable, "-m", "pytest"]}
+    words = [*programs[command.split()[0]], *command.split()[1:]]
     console().print(f"claim {number}: {command}", markup=False)
     if command.startswith("pytest"):
         subprocess.run(["make", NEEDS], check=True)

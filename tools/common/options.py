@@ -1,23 +1,7 @@
 # SPDX-License-Identifier: PostgreSQL
 """The options of the programs that people run, and how a sentence names them."""
 
-from math import isnan
-from typing import Any
-
 import click
-
-
-class Seconds(click.FloatRange):
-    """How long something runs: neither for ever nor for no time, and a number."""
-
-    def __init__(self) -> None:
-        super().__init__(0.01, 86400)
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        found = super().convert(value, param, ctx)
-        if isnan(found):
-            self.fail(f"{value} is no number", param, ctx)
-        return found
 
 
 def by_command() -> bool:

@@ -21,7 +21,7 @@ from tools.pgquern.registry import GROUPS, Entry, entries
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
 
-HELP = """Verified kernels for PostgreSQL: look into files of your own, put a kernel of your own on trial, simulate.
+HELP = """Verified kernels for PostgreSQL: look into files of your own, put a kernel of your own on trial.
 
 Files are read only, but for `mount`. Exit status: 0 all is well, 1 something is wrong, 2 nothing could be done; a
 sentence says what to do. `pgquern COMMAND --help` says more.

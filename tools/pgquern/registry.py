@@ -13,7 +13,6 @@ GROUPS = {
     "files": "Your own files",
     "server": "Your own server, on a mount",
     "kernel": "Your own kernel",
-    "simulations": "Simulations",
     "models": "Models, and what they follow",
 }
 """The groups of --help, in its order."""

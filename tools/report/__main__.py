@@ -29,7 +29,8 @@ def bench_plots(result: Result) -> list[Markup]:
     table = goals.load(parts.BENCH / result.stem / "goals.toml")
     families: dict[tuple[str, str], list[dict[str, Any]]] = {}
     for item in (entry.model_dump() for entry in result.items):
-        if "config" in item:
+        # A kind may be gone since it was measured.
+        if any(goals.selects(roles.where, item["config"]) for roles in table.roles if "config" in item):
             key = (item["config"].get("kind", ""), item["config"].get("regime", ""))
             families.setdefault(key, []).append(item)
     drawn = []

@@ -1,14 +1,13 @@
 # SPDX-License-Identifier: PostgreSQL
 """The recorded figures, bench/figures/*.json, as the report shows them.
 
-`make bench ONLY=figures` writes the files: one for each CPU, and servers-CPU.json of whole servers. A file that cannot
-be read is an error that names it. A figure that no file has is None, and the report says that it is missing.
+`make bench ONLY=figures` writes the files, one for each CPU. A file that cannot be read is an error that names it. A
+figure that no file has is None, and the report says that it is missing.
 """
 
 import json
-import statistics
 import tomllib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import Any, Self
@@ -17,8 +16,6 @@ import click
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 FOLDER = Path("bench/figures")
-MEASURES = Path("tests/upstream/ratios.toml")
-"""What each figure of whole servers is, and its unit."""
 
 
 class FigureError(click.ClickException):
@@ -76,23 +73,6 @@ class Recorded(BaseModel):
         return (dict(zip(self.columns, row, strict=True)) for row in self.rows)
 
 
-class Pair(BaseModel):
-    """The figures of one measure of whole servers, a pair for each round."""
-
-    control: list[float] = Field(min_length=1)
-    ours: list[float] = Field(min_length=1)
-
-
-class Servers(BaseModel):
-    """Whole servers with our kernels inside, beside an unchanged one."""
-
-    postgres: str
-    commit: str
-    cpu: str
-    gcc: str
-    figures: dict[str, Pair]
-
-
 class Machine(BaseModel):
     """All that was measured on one CPU."""
 
@@ -137,11 +117,10 @@ class Beside(BaseModel):
     says: str
 
 
-def read(path: Path) -> list[Recorded] | Servers:
-    """One file. FigureError: it is not what `make bench ONLY=figures` or `make bench ONLY=upstream` writes."""
+def read(path: Path) -> list[Recorded]:
+    """One file. FigureError: it is not what `make bench ONLY=figures` writes."""
     try:
-        found = json.loads(path.read_text())
-        return [Recorded.model_validate(one) for one in found] if isinstance(found, list) else Servers(**found)
+        return [Recorded.model_validate(one) for one in json.loads(path.read_text())]
     except (json.JSONDecodeError, UnicodeDecodeError, ValidationError, TypeError) as error:
         raise FigureError(
             f"{path} does not hold figures ({str(error).splitlines()[0]}): take the committed one "
@@ -149,18 +128,16 @@ def read(path: Path) -> list[Recorded] | Servers:
         ) from error
 
 
-def load(folder: Path = FOLDER) -> tuple[list[Machine], list[Servers]]:
-    """The machines, the one with most results first, and the whole servers. FigureError: there are no figures."""
+def load(folder: Path = FOLDER) -> list[Machine]:
+    """The machines, the one with most results first. FigureError: there are no figures."""
     found = [read(path) for path in sorted(folder.glob("*.json"))]
-    machines = sorted((one for one in found if isinstance(one, list) and one), key=lambda one: (-len(one), one[0].cpu))
+    machines = sorted((one for one in found if one), key=lambda one: (-len(one), one[0].cpu))
     if not machines:
         raise FigureError(
             f"{folder} holds no figures: run `make bench` on a clean tree, then `make bench ONLY=figures`"
         )
     labels = (chr(ord("A") + place) for place in range(26))
-    return [Machine(label=next(labels), cpu=one[0].cpu, results=one) for one in machines], [
-        one for one in found if isinstance(one, Servers)
-    ]
+    return [Machine(label=next(labels), cpu=one[0].cpu, results=one) for one in machines]
 
 
 def about(machine: Machine) -> dict[str, Any]:
@@ -266,25 +243,3 @@ def spread(stem: str, machines: Sequence[Machine]) -> list[dict[str, Any]]:
                 if values
             ]
     return found
-
-
-def measures() -> dict[str, Any]:
-    """What can be measured of whole servers."""
-    return tomllib.loads(MEASURES.read_text())
-
-
-def served(name: str, pair: Pair, known: Mapping[str, Any]) -> dict[str, Any]:
-    """One measure. FigureError: it is none that is known, or the rounds do not come in pairs."""
-    if name not in known or len(pair.control) != len(pair.ours):
-        raise FigureError(f"{FOLDER}: the measure {name!r} is not one of {MEASURES}, or lacks rounds: measure anew "
-                          "(`make bench ONLY=upstream`)")  # fmt: skip
-    higher = known[name].get("higher", False)
-    ratios = [ours / old if higher else old / ours for old, ours in zip(pair.control, pair.ours, strict=True)]
-    return {
-        "says": known[name]["says"],
-        "unit": known[name]["unit"],
-        "unchanged": statistics.median(pair.control),
-        "ours": statistics.median(pair.ours),
-        "ratio": {"median": statistics.median(ratios), "low": min(ratios), "high": max(ratios)},
-        "rounds": len(ratios),
-    }

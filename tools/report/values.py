@@ -15,18 +15,16 @@ from pydantic import BaseModel, ConfigDict
 
 from tools.common import results
 from tools.report import figures
-from tools.report.figures import FigureError, Machine, Servers
+from tools.report.figures import FigureError, Machine
 
 
 class Where(BaseModel):
-    """Where a figure of ours is recorded. One of `goal`, `servers` and `layer` says what sort it is."""
+    """Where a figure of ours is recorded. Either `goal` or `layer` says what sort it is."""
 
     model_config = ConfigDict(extra="forbid")
 
     goal: str = ""
     """The title of a floor or target: its worst configuration."""
-    servers: str = ""
-    """A measure of whole servers."""
     layer: str = ""
     """A layer: of the item `name`, or of that with the configuration `where`, the `value`."""
     stem: str = ""
@@ -76,15 +74,13 @@ class Recorded:
     """The recorded figures."""
 
     def __init__(self, folder: Path = figures.FOLDER) -> None:
-        self.machines, self.whole = figures.load(folder)
+        self.machines = figures.load(folder)
         self.items = items(self.machines, folder)
 
     def find(self, stem: str, at: Where) -> tuple[float, str]:
         """A figure, and on what it was measured. FigureError: it is not recorded."""
         if at.goal:
             return self._goal(stem, at)
-        if at.servers:
-            return self._servers(stem, at)
         return self._item(stem, at)
 
     def _goal(self, stem: str, at: Where) -> tuple[float, str]:
@@ -98,15 +94,6 @@ class Recorded:
             _, figure, place = max(found)
             return figure, place
         raise missing(stem, f"the goal {at.goal!r} of {at.variant!r}")
-
-    def _servers(self, stem: str, at: Where) -> tuple[float, str]:
-        one: Servers
-        for one in self.whole:
-            if at.servers in one.figures:
-                found = figures.served(at.servers, one.figures[at.servers], figures.measures())
-                part, _, inner = at.value.partition(".")
-                return (found[part][inner] if inner else found[part]), on(one.cpu, one.commit)
-        raise missing(stem, f"the servers' measure {at.servers!r}")
 
     def _item(self, stem: str, at: Where) -> tuple[float, str]:
         """From the machine that was measured last, of those whose CPU has the variants that are asked for."""

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: PostgreSQL
 """A recovery of your own cluster: recorded on a copy of it, and judged.
 
-Give the data directory of a server that was stopped at once (pg_ctl stop -m immediate; --stop does it), or of a
+Give the data directory of a server that was stopped at once (pg_ctl stop -m immediate), or of a
 standby that was stopped, and the folder of its programs. The copy recovers under strace, with the concurrency and the
 buffers that you say; that of a standby streams from its primary, up to where the primary is now, and waits there for a
 record more. What was replayed is listed, and the verdict is that of trace-check. The copy is removed, the recordings
@@ -23,7 +23,7 @@ from typing import Any
 import click
 import psycopg
 
-from tests.postgres.server import DEBIAN, Build, ServerError, wait_for
+from tests.postgres.server import DEBIAN, Build, ServerError
 from tools.common.answer import json_option, print_json
 from tools.common.options import option
 from tools.trace.check import concurrencies_of, default_concurrency, of_recovery
@@ -85,17 +85,6 @@ def running(data: Path) -> int | None:
     return int(pid[0])
 
 
-def stop(data: Path, *, quiet: bool = False) -> None:
-    """Stop the cluster's server at once, as `pg_ctl stop -m immediate` does, and wait for its end.
-
-    `quiet`: what is told goes to stderr.
-    """
-    if pid := running(data):
-        click.echo(f"stopping the server of {data} at once; it stays stopped", err=quiet)
-        os.kill(pid, signal.SIGQUIT)
-        wait_for(lambda: running(data) is None, f"process {pid} to end")
-
-
 def crashed(data: Path, build: Build) -> Crashed:
     """The cluster, and where its recovery starts. ClusterError: it runs, or it is none that a copy could recover."""
     version, control = data / "PG_VERSION", data / "global" / "pg_control"
@@ -108,8 +97,7 @@ def crashed(data: Path, build: Build) -> Crashed:
         )
     if running(data):
         raise ClusterError(
-            f"The server of {data} runs: stop it at once with `{build.bin}/pg_ctl stop -D {data} -m immediate`, or give"
-            f" {option('STOP', 1)}."
+            f"The server of {data} runs: stop it at once with `{build.bin}/pg_ctl stop -D {data} -m immediate`."
         )
     if list((data / "pg_tblspc").iterdir()) or (data / "tablespace_map").exists():
         raise ClusterError(f"{data} has tablespaces, which a copy would share with it: not recorded.")
@@ -223,7 +211,6 @@ def judge(run: Recorded) -> tuple[int, dict[str, Any]]:
     "--buffers", default=16384, show_default=True, type=click.IntRange(16), help="shared_buffers, in pages of 8 KiB."
 )
 @click.option("--decode", default=DECODE_BUFFER >> 10, show_default=True, type=click.IntRange(64), help="In kB.")
-@click.option("--stop", "stops", is_flag=True, help="Stop its server at once, if it runs; it stays stopped.")
 @click.option("--primary", help="Of a standby: how to reach its primary, in libpq's words, if not as it says itself.")
 @click.option("--into", required=True, type=click.Path(path_type=Path), help="Where the recordings stay.")
 @json_option()
@@ -233,7 +220,6 @@ def main(
     concurrencies: tuple[int, ...] | None,
     buffers: int,
     decode: int,
-    stops: bool,
     primary: str | None,
     into: Path,
     as_json: bool,
@@ -244,8 +230,6 @@ def main(
         build = build_of(programs)
         usual = default_concurrency(build.major)  # also if another is asked for: it refuses 13 and 14
         limits = concurrencies or (usual,)
-        if stops:
-            stop(data, quiet=as_json)
         crash = crashed(data, build)
         must_have_room(data)
         shutil.rmtree(into, ignore_errors=True)

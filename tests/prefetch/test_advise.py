@@ -1,21 +1,16 @@
 # SPDX-License-Identifier: PostgreSQL
-"""The simulated device, and the advice for a WAL. No clock is involved."""
+"""`advise`: its simulated device, and the advice for a WAL. No clock is involved."""
 
-import mmap
 from itertools import pairwise
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
 
-from bench.prefetch.endtoend.recovery import BLOCK_SIZE, Replay, items_of, make_cold, simulated
-from bench.prefetch.report import context
 from ref.prefetch import BlockReference, Record, Relation
 from tests.prefetch.test_trace import line, listing_of
 from tools.advise.__main__ import CONCURRENCIES, arrivals, main, try_concurrency
 from tools.advise.device import Device, Recovery, simulate
-from tools.common.page_cache import cached_pages
-from tools.common.results import Result
 from tools.trace.listing import read_listing
 
 RELATION = Relation(1663, 5, 16384)
@@ -106,44 +101,3 @@ def test_a_broken_listing_is_refused(tmp_path: Path) -> None:
     run = CliRunner().invoke(main, ["--wal", str(wal)])
     assert run.exit_code == 2
     assert "is not a record" in run.output
-
-
-# ---- cold recoveries ---------------------------------------------------------------------------------
-
-
-def test_the_simulated_recovery_lies_between_what_the_server_took() -> None:
-    seconds = list(simulated(2000, 2.0, 0.2).values())
-    assert seconds[0] == pytest.approx(2.0, rel=0.05)
-    assert seconds[1:] == sorted(seconds[1:], reverse=True)
-    assert 0.2 < seconds[-1] < 0.4
-
-
-def test_the_kernel_says_what_it_has_of_a_file(tmp_path: Path) -> None:
-    path = tmp_path / "file"
-    with path.open("w+b") as file:
-        file.truncate(BLOCK_SIZE * 200)
-        assert cached_pages(file.fileno()) == 0
-        file.seek(BLOCK_SIZE * 7)
-        file.write(bytes(BLOCK_SIZE))
-        file.flush()
-        assert 0 < cached_pages(file.fileno()) < BLOCK_SIZE * 200 // mmap.PAGESIZE
-        (tmp_path / "empty").touch()
-        stayed = make_cold(tmp_path)
-        assert stayed == cached_pages(file.fileno()) / (BLOCK_SIZE * 200 / mmap.PAGESIZE)
-        if stayed:
-            pytest.skip("this file system keeps what is in memory")
-
-
-def test_the_report_shows_each_concurrency() -> None:
-    found = {n: [Replay(2.0 / (n + 1), n, 0.0, 7), Replay(2.2 / (n + 1), n, 0.0, 7)] for n in (0, 1)}
-    items = items_of(found, {0: 2.0, 1: 1.0})
-    assert [item["status"] for item in items] == ["passed", "passed"]
-    assert items[1]["speedup"] == pytest.approx(2)
-    found[1][1] = Replay(1.0, 1, 0.0, 8)
-    assert items_of(found, {0: 2.0, 1: 1.0})[1]["status"] == "failed", "another table"
-    result = Result.model_validate(
-        dict.fromkeys(("says", "commit", "cpu", "cpu_level"), "") | {"layer": "recovery", "stem": "prefetch"}
-        | {"finished": "2026-01-01T00:00:00Z", "seconds": 1, "tools": {"PostgreSQL 18": "18.6"}, "items": items}
-        | {"updates": 10, "rounds": 2, "warm": 0.1, "channels": 64}
-    )  # fmt: skip
-    assert "<svg" in context([result])["picture"]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: PostgreSQL
-# What the texts of ratios.toml call. Here: an empty folder. PATH leads to one server's programs, PGHOST to a folder for its socket.
+# What the texts of headline.toml call. Here: an empty folder. PATH leads to one server's programs, PGHOST to a folder for its socket.
 set -eu
 export PGUSER=postgres
 trap '[ ! -e data/postmaster.pid ] || pg_ctl -s -D data stop -m immediate' EXIT

@@ -1,2 +1,0 @@
-# SPDX-License-Identifier: PostgreSQL
-"""Our kernels in the process of an unmodified server."""
