@@ -123,6 +123,16 @@ def test_a_batch_that_did_not_reach_the_device_is_tried_again(tmp_path: Path) ->
     assert list(history.wrong(tmp_path / "data/base")) == []
 
 
+def test_a_write_beyond_all_files_is_refused(tmp_path: Path) -> None:
+    made(tmp_path)
+    with mounted(tmp_path) as mount:
+        fd = os.open(mount.point / "base" / ONE, os.O_RDWR)
+        with pytest.raises(OSError, match=os.strerror(errno.EFBIG)):
+            os.pwrite(fd, b"x", 2**63 - 2)
+        os.close(fd)
+        mount.end()
+
+
 def test_a_relation_that_has_another_name_is_forgotten_too(tmp_path: Path) -> None:
     made(tmp_path)
     with mounted(tmp_path) as mount:

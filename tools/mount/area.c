@@ -16,6 +16,8 @@
 
 #define MAGIC     0x3161657261717067u /* "gpqarea1" */
 #define ALIGNMENT 4096u
+/* Bytes on their way to the device at once: a sync of the log stands behind them. */
+#define PUSHED (1u << 20)
 
 typedef struct header {
     uint64_t magic, sequence;
@@ -268,13 +270,18 @@ int area_write(int data, const area_page *pages, unsigned n, uint8_t *bytes)
     uint8_t *from = bytes + AREA_HEADER - size;
     memcpy(from, head, size);
     area.armed = true;
-    if ((failed = io_write(area.fd, from, size + (size_t)n * PAGE, 0)) != 0)
-        return failed;
+    size_t whole = size + (size_t)n * PAGE;
+    for (size_t at = 0, end; at < whole; at = end) {
+        end = whole - at < PUSHED ? whole : at + PUSHED;
+        if ((failed = io_write(area.fd, from + at, end - at, at)) != 0 ||
+            (end < whole && (failed = io_push(area.fd, at, end, true)) != 0))
+            return failed;
+    }
     if ((failed = io_sync(area.fd)) != 0)
         return failed;
     area.unsure = false;
     counts.area_writes++;
-    counts.area_bytes += size + (size_t)n * PAGE;
+    counts.area_bytes += whole;
     return 0;
 }
 

@@ -29,7 +29,6 @@ typedef struct page {
     uint64_t number;
     uint64_t stamp;   /* when it became dirty */
     uint64_t version; /* counts the writes to it */
-    uint16_t come;    /* bytes of a write of the whole page, whose rest is on its way; 0: there is none */
     uint8_t bytes[PAGE];
 } page;
 TAILQ_HEAD(queue, page);

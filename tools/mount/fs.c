@@ -377,9 +377,11 @@ static int open_inode(inode *i, struct fuse_file_info *fi)
         fi->fh = (uint64_t)fd;
         return SYS(fd);
     }
-    /* The kernel keeps pages of relations: nothing changes them but what comes by it. */
-    fi->direct_io = i->kind == STATUS;
-    fi->keep_cache = 1;
+    /*
+     * A request is then what the server has asked for: whole pages in one piece. With the kernel's cache a write of a page may
+     * come in two, and a kill between them would leave half of it.
+     */
+    fi->direct_io = 1;
     if (i->kind == RELATION && (failed = inode_pages(i, &pages)) == 0 && (fi->flags & O_TRUNC) != 0)
         failed = pages_truncate(pages, 0);
     return failed;
@@ -403,7 +405,7 @@ static void op_create(fuse_req_t req, fuse_ino_t ino, const char *name, mode_t m
 
     as_asker(req);
     int fd = openat(parent->fd, below(parent, name),
-                    (fi->flags & ~O_DIRECT) | O_CREAT | O_NOFOLLOW | O_CLOEXEC, mode);
+                    (fi->flags & ~(O_DIRECT | O_TRUNC)) | O_CREAT | O_NOFOLLOW | O_CLOEXEC, mode);
     int failed = SYS(fd);
     as_self();
     if (failed == 0 && (failed = find(parent, name, true, &e)) == 0) {
@@ -589,12 +591,7 @@ static void op_init(void *self, struct fuse_conn_info *conn)
 {
     (void)self;
     conn->max_write = 1 << 20;
-    /* The times of a relation's file change when its pages are written back. */
-    conn->want &= ~(unsigned)FUSE_CAP_AUTO_INVAL_DATA;
     conn->max_readahead = 1 << 20;
-    /* What is read ahead, by posix_fadvise too: as many as maintenance_io_concurrency may be. */
-    conn->max_background = 1000;
-    conn->congestion_threshold = 1000;
 }
 
 void fs_start(int data)

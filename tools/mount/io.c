@@ -103,11 +103,13 @@ int io_write(int fd, const uint8_t *bytes, size_t size, uint64_t at)
         size);
 }
 
-int io_push(int fd, uint64_t from, uint64_t to)
+int io_push(int fd, uint64_t from, uint64_t to, bool wait)
 {
-    return SYS(
-        sync_file_range(fd, (off_t)from, (off_t)(to - from),
-                        SYNC_FILE_RANGE_WAIT_BEFORE | SYNC_FILE_RANGE_WRITE | SYNC_FILE_RANGE_WAIT_AFTER));
+    unsigned how =
+        SYNC_FILE_RANGE_WRITE | (wait ? SYNC_FILE_RANGE_WAIT_BEFORE | SYNC_FILE_RANGE_WAIT_AFTER : 0);
+    int failed = SYS(sync_file_range(fd, (off_t)from, (off_t)(to - from), how));
+
+    return failed == -ENOSYS ? 0 : failed;
 }
 
 int io_sync(int fd)

@@ -8,6 +8,7 @@
 
 #include "asker.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -21,10 +22,11 @@ void io_stop(void);
 int io_read(int fd, uint8_t *bytes, size_t size, uint64_t at);
 int io_write(int fd, const uint8_t *bytes, size_t size, uint64_t at);
 /*
- * Has what was written from `from` to `to` go to the device, and waits until the device has it; it need not be durable. So
- * no more than that stands before a sync of others, the log's above all.
+ * Has what was written from `from` to `to` go to the device; with `wait` until the device has it, which need not be durable.
+ * So no more than that stands before a sync of others, the log's above all. An error that the kernel tells here, it tells no
+ * sync after it.
  */
-int io_push(int fd, uint64_t from, uint64_t to);
+int io_push(int fd, uint64_t from, uint64_t to, bool wait);
 /* fdatasync: at once, as those do who wait for it. */
 int io_sync(int fd);
 

@@ -68,11 +68,12 @@ bool pages_close(relfile *file)
     return true;
 }
 
-static uint64_t size_of(const relfile *file)
+/* -errno: it is not known. */
+static int64_t size_of(const relfile *file)
 {
     struct stat s;
 
-    return fstat(file->fd, &s) == 0 ? (uint64_t)s.st_size : 0;
+    return fstat(file->fd, &s) == 0 ? s.st_size : -errno;
 }
 
 static void lock(relfile *file, pgq_rangelock_hold *hold, uint64_t from, uint64_t to, bool exclusive)
@@ -118,8 +119,10 @@ int64_t pages_read(relfile *file, uint8_t *bytes, size_t size, uint64_t at)
     if (size == 0)
         return 0;
     lock(file, &hold, at, at + size, false);
-    uint64_t length = size_of(file), end = at + size < length ? at + size : length;
+    int64_t length = size_of(file);
+    uint64_t end = length > 0 && at + size < (uint64_t)length ? at + size : (uint64_t)length;
     size_t n;
+    failed = length < 0 ? (int)length : 0;
     for (uint64_t here = at; here < end && failed == 0; here += n) {
         uint8_t *to = bytes + (here - at);
         n = piece(here, end);
@@ -149,15 +152,12 @@ static int write_page(relfile *file, const uint8_t *bytes, size_t size, uint64_t
             p->file = file;
             p->number = number;
             p->version = 0;
-            p->come = 0;
             p->is_due = false;
             dirty_insert(p);
         }
         if (p != NULL) {
             memcpy(p->bytes + at % PAGE, bytes, size);
             p->version++;
-            if (at % PAGE == p->come || at % PAGE == 0)
-                p->come = (uint16_t)((at % PAGE + size) % PAGE);
             dirty_set_due(p, asker_now() == CHECKPOINTER);
             if (dirty_must_flush())
                 pthread_cond_signal(&dirty.work);
@@ -175,9 +175,12 @@ static int write_page(relfile *file, const uint8_t *bytes, size_t size, uint64_t
 /* The range is locked, in whole pages. */
 static int write_locked(relfile *file, const uint8_t *bytes, uint64_t at, uint64_t end)
 {
-    uint64_t length = size_of(file), whole;
+    int64_t size = size_of(file);
+    uint64_t length = (uint64_t)size, whole;
     int failed = 0;
 
+    if (size < 0)
+        return (int)size;
     /* The disk gives the space now: a write-back finds it. */
     if (end > length) {
         uint64_t from = at > length ? at : length;
@@ -217,7 +220,7 @@ static int wait_for_room(void)
 int pages_write(relfile *file, const uint8_t *bytes, size_t size, uint64_t at)
 {
     pgq_rangelock_hold hold;
-    int failed = wait_for_room();
+    int failed = at > INT64_MAX - PAGE - size ? -EFBIG : wait_for_room();
 
     counts.page_writes++;
     if (failed != 0 || size == 0)

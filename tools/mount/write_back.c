@@ -7,19 +7,19 @@
 #include "io.h"
 
 #include <errno.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
-/* Milliseconds. */
-#define PATIENCE 100
 /* So many pages of a batch are on their way to the device at once. */
 #define PUSHED 32u
 
 static pthread_mutex_t lock =
     PTHREAD_MUTEX_INITIALIZER; /* of all here but `stopping`, which is the dirty pages' */
+static atomic_uint waiting;    /* for the lock */
 static pthread_t flusher;
 static bool stopping;
 static int data_fd;
@@ -34,8 +34,6 @@ static struct plan {
     uint64_t until;    /* what became dirty then at the latest */
     uint64_t *numbers; /* room for all that may be dirty */
     size_t n, at;
-    bool alone; /* no page of another file goes with them */
-    bool all;   /* those too of which a part is to come */
 } plan;
 
 static int by_place(const void *a, const void *b)
@@ -54,48 +52,21 @@ static int by_number(const void *a, const void *b)
     return (*x > *y) - (*x < *y);
 }
 
-/* Of the list, while they are of the file and became dirty at `until` at the latest. How many are left out. */
-static size_t plan_pages(const struct queue *list, size_t most_of_it)
-{
-    size_t left_out = 0;
-
-    for (const page *p = TAILQ_FIRST(list); p != NULL && p->file == plan.file && plan.n < most_of_it;
-         p = list == &dirty.due ? TAILQ_NEXT(p, soon) : TAILQ_NEXT(p, of_it)) {
-        if (p->stamp > plan.until && list != &dirty.due)
-            break;
-        if (p->come != 0 && !plan.all)
-            left_out++;
-        else
-            plan.numbers[plan.n++] = p->number;
-    }
-    return left_out;
-}
-
 /*
- * Pages of the file, or without one of the file that has the oldest, that became dirty at `until` at the latest; or those
- * that are due first. false: there are none. The kernel may hand a server's write of a page on in two parts. No batch has
- * one without the other: it waits, but not forever for somebody who writes parts.
+ * Pages of the file, or without one of the file that has the oldest, that became dirty at `until` at the latest. false:
+ * there are none.
  */
-static bool make_plan(const relfile *file, uint64_t until, bool is_due)
+static bool make_plan(const relfile *file, uint64_t until)
 {
-    size_t left_out;
-
-    plan.alone = is_due;
+    plan.n = plan.at = 0;
     plan.until = until;
-    for (int tries = 0;; tries++) {
-        plan.n = plan.at = 0;
-        plan.all = tries == PATIENCE;
-        pthread_mutex_lock(&dirty.mutex);
-        const page *p = TAILQ_FIRST(is_due ? &dirty.due : file != NULL ? &file->pages : &dirty.all);
-        plan.file = p != NULL ? p->file : NULL;
-        left_out = p == NULL ? 0
-                   : is_due  ? plan_pages(&dirty.due, DUE)
-                             : plan_pages(&p->file->pages, dirty.most);
-        pthread_mutex_unlock(&dirty.mutex);
-        if (plan.n > 0 || left_out == 0)
-            break;
-        nanosleep(&(struct timespec){0, 1000000}, NULL);
-    }
+    pthread_mutex_lock(&dirty.mutex);
+    const page *p = TAILQ_FIRST(file != NULL ? &file->pages : &dirty.all);
+    plan.file = p != NULL ? p->file : NULL;
+    for (p = p != NULL ? TAILQ_FIRST(&p->file->pages) : NULL;
+         p != NULL && p->stamp <= until && plan.n < dirty.most; p = TAILQ_NEXT(p, of_it))
+        plan.numbers[plan.n++] = p->number;
+    pthread_mutex_unlock(&dirty.mutex);
     qsort(plan.numbers, plan.n, sizeof(*plan.numbers), by_number);
     return plan.n > 0;
 }
@@ -111,19 +82,20 @@ static void take_planned(void)
 {
     for (; plan.at < plan.n && batch < AREA_PAGES; plan.at++) {
         page *p = *dirty_place(plan.file, plan.numbers[plan.at]);
-        if (p != NULL && p->stamp <= plan.until && (p->come == 0 || plan.all))
+        if (p != NULL && p->stamp <= plan.until)
             take(p);
     }
 }
 
-/* If there is room for more: the oldest ones of other files. These ride for free. */
-static void take_others(void)
+/* Pages of other files, the first ones of the list, until the batch has so many. */
+static void take_others(const struct queue *list, unsigned pages)
 {
     const relfile *last = NULL;
-    unsigned files = 1;
+    unsigned files = plan.file != NULL;
 
-    for (page *p = TAILQ_FIRST(&dirty.all); p != NULL && batch < AREA_PAGES; p = TAILQ_NEXT(p, all)) {
-        if (p->file == plan.file || p->come != 0)
+    for (page *p = TAILQ_FIRST(list), *next; p != NULL && batch < pages; p = next) {
+        next = list == &dirty.due ? TAILQ_NEXT(p, soon) : TAILQ_NEXT(p, all);
+        if (p->file == plan.file)
             continue;
         bool seen = p->file == last;
         for (unsigned i = 0; i < batch && !seen; i++)
@@ -135,16 +107,22 @@ static void take_others(void)
     }
 }
 
-/* Makes a batch of what is planned. */
-static int collect(void)
+/* Makes a batch: of what is due, or of what is planned; then, if there is room, the oldest others ride for free. */
+static int collect(bool is_due)
 {
     struct stat s;
 
     batch = 0;
     pthread_mutex_lock(&dirty.mutex);
-    take_planned();
-    if (batch > 0 && !plan.alone)
-        take_others();
+    if (is_due) {
+        plan.n = plan.at = 0;
+        plan.file = NULL;
+        take_others(&dirty.due, DUE);
+    } else {
+        take_planned();
+        if (batch > 0)
+            take_others(&dirty.all, AREA_PAGES);
+    }
     qsort(slots, batch, sizeof(*slots), by_place);
     for (unsigned i = 0; i < batch; i++)
         memcpy(bytes_of_batch + AREA_HEADER + (size_t)i * PAGE,
@@ -164,26 +142,38 @@ static int collect(void)
     return 0;
 }
 
+/* Has these of the batch go to the device, and waits until it has them. */
+static int push(unsigned from, unsigned to)
+{
+    int failed = 0;
+
+    for (int wait = 0; wait < 2; wait++)
+        for (unsigned i = from, end; i < to && failed == 0; i = end) {
+            for (end = i + 1; end < to && slots[end].file == slots[i].file;)
+                end++;
+            failed = io_push(slots[i].fd, slots[i].number * PAGE, (slots[end - 1].number + 1) * PAGE, wait);
+        }
+    return failed;
+}
+
 /* Writes the batch in place and syncs it; its pages leave. It is pending until that is done. */
 static int in_place(void)
 {
     int failed = 0;
 
-    for (unsigned i = 0, n, since = 0; i < batch; i += n) {
-        for (n = 1; i + n < batch && slots[i + n].file == slots[i].file &&
+    for (unsigned i = 0, n, since = 0; i < batch && failed == 0; i += n) {
+        for (n = 1; n < PUSHED && i + n < batch && slots[i + n].file == slots[i].file &&
                     slots[i + n].number == slots[i].number + n;)
             n++;
         failed = io_write(slots[i].fd, bytes_of_batch + AREA_HEADER + (size_t)i * PAGE, (size_t)n * PAGE,
                           slots[i].number * PAGE);
-        if (slots[since].file != slots[i].file)
-            since = i;
         if (failed == 0 && i + n - since >= PUSHED) {
-            failed = io_push(slots[i].fd, slots[since].number * PAGE, slots[i + n - 1].number * PAGE + PAGE);
+            failed = push(since, i + n);
             since = i + n;
         }
-        if (failed != 0)
-            return failed;
     }
+    if (failed != 0)
+        return failed;
     for (unsigned i = 0; i < batch; i++)
         if ((i + 1 == batch || slots[i + 1].file != slots[i].file) && (failed = io_sync(slots[i].fd)) != 0)
             return failed;
@@ -203,11 +193,11 @@ static int in_place(void)
 }
 
 /* Ends the batch that waits, or makes one and writes it back. The number of pages; 0: there are none. */
-static int step(void)
+static int step(bool is_due)
 {
     int failed = pending ? in_place() : 0;
 
-    if (failed == 0 && (failed = collect()) == 0 && batch > 0 && (failed = folders_sync()) == 0 &&
+    if (failed == 0 && (failed = collect(is_due)) == 0 && batch > 0 && (failed = folders_sync()) == 0 &&
         (failed = area_write(data_fd, slots, batch, bytes_of_batch)) == 0) {
         pending = true;
         failed = in_place();
@@ -228,7 +218,7 @@ static int step(void)
 int write_back_end_pending(void)
 {
     plan.n = plan.at = 0;
-    return pending ? step() : 0;
+    return pending ? step(false) : 0;
 }
 
 int write_back_all(const relfile *file)
@@ -239,8 +229,8 @@ int write_back_all(const relfile *file)
     pthread_mutex_lock(&dirty.mutex);
     uint64_t until = dirty.stamp;
     pthread_mutex_unlock(&dirty.mutex);
-    while (n == 0 && make_plan(file, until, false))
-        while ((n = step()) > 0)
+    while (n == 0 && make_plan(file, until))
+        while ((n = step(false)) > 0)
             ;
     return n;
 }
@@ -257,10 +247,13 @@ static void *flush(void *unused)
         }
         bool is_due = dirty.due_count >= DUE;
         pthread_mutex_unlock(&dirty.mutex);
+        /* Whoever waits for the lock comes first: it would be taken again before they wake up. */
+        while (waiting > 0)
+            nanosleep(&(struct timespec){0, 100000}, NULL);
         pthread_mutex_lock(&lock);
-        if (is_due || plan.at == plan.n)
-            make_plan(NULL, UINT64_MAX, is_due);
-        int n = step();
+        if (!is_due && plan.at == plan.n)
+            make_plan(NULL, UINT64_MAX);
+        int n = step(is_due);
         pthread_mutex_unlock(&lock);
         if (n < 0)
             nanosleep(&(struct timespec){1, 0}, NULL);
@@ -295,7 +288,9 @@ int write_back_stop(void)
 
 void write_back_lock(void)
 {
+    waiting++;
     pthread_mutex_lock(&lock);
+    waiting--;
 }
 
 void write_back_unlock(void)
