@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: PostgreSQL */
 /*
  * A power loss, loaded before libc into the program of the mount. It counts what is written and synced (pwrite, fdatasync,
- * fsync, sync_file_range, which makes nothing durable). The call number CRASH_AT is done half, and ends the program: what was written and not synced since is lost or
- * not, in pieces of 4 KiB, as CRASH_SEED has it. With CRASH_FORGETS=fdatasync syncs do nothing: the control of the tests.
+ * fsync, and sync_file_range, which makes nothing durable). The call number CRASH_AT is done half, and ends the program: what
+ * was written and not synced since is lost or not, in pieces of 4 KiB, as CRASH_SEED has it. With CRASH_FORGETS=fdatasync syncs do nothing: the control of the tests.
  * CRASH_LOG names a file that gets the number of calls at the end of each. CRASH_SLOW: a device that does one read after
  * the other, each in so many microseconds.
  *

@@ -110,10 +110,11 @@ def test_an_fsync_covers_what_was_written_after_one_has_failed(tmp_path: Path) -
 
 def test_a_batch_that_did_not_reach_the_device_is_tried_again(tmp_path: Path) -> None:
     """A large batch goes to the device in pieces: an error that the kernel tells then, it tells no later sync."""
-    pages, pieces = 40, 3  # of 128 KiB
+    pages = 40
     first = calls_of_a_mount(tmp_path / "calm")
     history = made(tmp_path)
-    with mounted(tmp_path, fails=first + 2 * (pieces + 1)) as mount:
+    # The area in three pieces, its sync, 32 pages in two pieces, their start on the way, and the wait for them.
+    with mounted(tmp_path, fails=first + 8) as mount:
         history.write(mount.point / "base", ONE, range(pages), 2)
         with pytest.raises(OSError, match=os.strerror(errno.EIO)):
             sync(mount.point / "base" / ONE)

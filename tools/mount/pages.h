@@ -3,7 +3,6 @@
  * Pages of relation files that wait in memory for their write-back. A page that was written is here until it is in its
  * place and synced; so what is read below is whole and durable. Reads see the pages that are here.
  *
- *
  * Locks, in this order: the write-back's, which also whoever cuts, unlinks or renames a relation file holds; the range of
  * the file's bytes, between reads and writes; the mutex of the tables.
  */

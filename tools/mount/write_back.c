@@ -14,7 +14,7 @@
 #include <time.h>
 #include <unistd.h>
 
-/* So many pages of a batch are on their way to the device at once. */
+/* Of so many pages and more in place a batch waits until the device has them: fewer than twice as many are on their way. */
 #define PUSHED 32u
 
 static pthread_mutex_t lock =
