@@ -90,6 +90,24 @@ def test_what_a_checkpoint_writes_does_not_wait_for_its_fsync(folder: Path) -> N
         mount.end()
 
 
+def test_what_a_backend_writes_again_waits(folder: Path) -> None:
+    below = folder / "data/base/5/16384"
+    with Mount(folder / "data", folder / "mnt") as mount:
+        for title, at, count in (
+            ("postgres: checkpointer ", 0, 63),
+            ("postgres: me here [local] UPDATE", 0, 1),
+            ("postgres: checkpointer ", 63, 2),
+        ):
+            write = f"dd if=/dev/urandom of={mount.point}/base/5/16384 bs={PAGE} count={count} seek={at} conv=notrunc"
+            subprocess.run(["bash", "-c", titled(title, write)], check=True)
+        values = when_protected(mount)
+        assert (values["pages_protected"], values["pages_dirty"]) == (64, 1)
+        pages = below.read_bytes()
+        assert pages[:PAGE] == bytes(PAGE)
+        assert pages[64 * PAGE : 65 * PAGE] != bytes(PAGE)
+        mount.end()
+
+
 def test_a_process_is_looked_at_anew(folder: Path) -> None:
     """Its number may be that of another one after a second: here the same process gets another title."""
     with Mount(folder / "data", folder / "mnt") as mount:
