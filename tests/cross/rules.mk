@@ -28,7 +28,7 @@ $(OUT)/threads/%: tests/%/tsan.c $(OUT)/lib/libpgquern.a
 	@$(GCC) $(CFLAGS_PLAIN) $^ -pthread -o $@
 
 .PHONY: cross-programs
-cross-programs: worlds kernels $(TRACED_STEMS:%=$(TRACED)/%) $(foreach stem,$(EMULATED_STEMS),$(EMULATED_$(stem):%=$(TRACED)/%)) $(FUZZ_STEMS:%=$(OUT)/inputs/%) $(TSAN_STEMS:%=$(OUT)/threads/%) $(CPU_PROGRAMS:%=$(OUT)/%)
+cross-programs: kernels $(TRACED_STEMS:%=$(TRACED)/%) $(foreach stem,$(EMULATED_STEMS),$(EMULATED_$(stem):%=$(TRACED)/%)) $(FUZZ_STEMS:%=$(OUT)/inputs/%) $(TSAN_STEMS:%=$(OUT)/threads/%) $(CPU_PROGRAMS:%=$(OUT)/%)
 endif
 
 # Where its packages can't be installed the runner says so, and each step is SKIPPED by name. EXAMPLES=whole: changed kernels,
@@ -36,7 +36,7 @@ endif
 .PHONY: test-cross
 test-cross: $(SETUP)/python.stamp
 	@if $(MAKE) -s $(SETUP)/cross.stamp CROSS=; then \
-	  $(MAKE) --jobs=$$(nproc) CROSS=$(OTHER_MACHINE) cross-programs && $(MAKE) --jobs=$$(nproc) CROSS=$(THIS_MACHINE) worlds \
+	  $(MAKE) --jobs=$$(nproc) CROSS=$(OTHER_MACHINE) cross-programs \
 	  && $(MAKE) --jobs=$$(nproc) CROSS= $(BUILD)/ffi/$(FFI) $(BUILD)/instructions/cpu $(EXTRACTED); fi
 	@PGQUERN_PROFILE=$(or $(EXAMPLES),brief) $(PY) -m tests.runners.cross $(OTHER_MACHINE) --cflags '$(CFLAGS_PLAIN)' --traced '$(TRACED_STEMS) $(EMULATED_STEMS)' --stem '$(STEM)'
 

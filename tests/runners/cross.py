@@ -3,16 +3,14 @@
 
 python -m tests.runners.cross MACHINE --cflags FLAGS --traced STEMS [--stem STEM]
 
-`make test-cross` has built the programs in build/MACHINE, and the worlds for this machine, too. Of each stem run: the
-fuzz target on random inputs, whose tally must reach all that it is meant to reach; the worlds, which must do the same
-there and here; the threads of tsan.c; of stems with kernels that only this machine has, the Python tests, by that
-machine's own Python and binding, and each access to memory, which this machine's Python holds against the extracted
-proofs (tests/common/operations.py), as it does what their scans find. Of no stem is what CBMC is told of that machine's
-intrinsics: this machine's Python holds it against the compiler's, under qemu.
+`make test-cross` has built the programs in build/MACHINE. Of each stem run: the
+fuzz target on random inputs, whose tally must reach all that it is meant to reach; the threads of tsan.c; of stems with
+kernels that only this machine has, the Python tests, by that machine's own Python and binding, and each access to
+memory, which this machine's Python holds against the extracted proofs (tests/common/operations.py), as it does what
+their scans find.
 """
 
 import os
-import platform
 import re
 import shlex
 import shutil
@@ -28,8 +26,6 @@ from typing import Any
 
 import click
 
-from tests.changes import hand
-from tests.runners.world import program, weight
 from tools.common import environment, results
 from tools.common.kernels import kernel_sources
 from tools.common.matrix import with_cell
@@ -38,8 +34,6 @@ from tools.common.tally import tally, words
 
 INPUTS = (3_000, 30_000)
 """Of each fuzz target; the second, if the first have not given each answer, or have not told a change."""
-SEEDS = 100
-"""Of each world, and those by which a change by hand is told."""
 ROUNDS = 300
 """Of the threads: each takes hundreds of times longer than by itself."""
 GENERIC = [
@@ -124,24 +118,6 @@ class Cross:
             return Found("", f"exit code {done.returncode}; none: {missed or '-'}: {done.stderr[-500:]}")
         return Found(words(counts))
 
-    def world(self, source: Path) -> Found:
-        """The same seeds there and here: both pass, and have drawn and counted the same."""
-        listed = hand.load(source.parent.name).change if source.name == "world.c" else ()
-        n = SEEDS // weight(source)
-        told = {killer.partition(" ")[::2] for entry in listed for killer in entry.killers}
-        seeds = {int(seed) for word, seed in told if word == "world" and seed}
-        digests = set()
-        for first, count in [(0, n), *((seed, 1) for seed in sorted(seeds) if seed >= n)]:
-            there = self.run("world", program(source), str(first), str(count))
-            here = ran([f"build/{platform.machine()}/world/{program(source)}", str(first), str(count)])
-            for where, done in ((self.machine, there), (platform.machine(), here)):
-                if done.returncode != 0:
-                    return Found("", f"{where}, seeds from {first}: {done.stderr[-500:]}")
-            if said(there.stdout) != said(here.stdout):
-                return Found("", f"seeds from {first} do not do the same on {self.machine} and {platform.machine()}")
-            digests.add(said(there.stdout))
-        return Found(f"{n + len(digests) - 1} seeds as on {platform.machine()}")
-
     def python(self, stems: Sequence[str], further: Sequence[str]) -> str:
         """The tests of these rows' kernels, in one process, since its start is slow: what it printed last if it failed.
         conftest.py writes the results, a layer of their own."""
@@ -168,23 +144,14 @@ class Cross:
         return Found(counted[1])
 
 
-def said(output: str) -> str:
-    """The tally and the digest; empty if there is none."""
-    lines = re.findall(r"^(?:tally|digest):.*$", output, re.MULTILINE)
-    return "\n".join(lines) if len(lines) == 2 else ""
-
-
 def has_its_own(stem: str, machine: str) -> bool:
-    """Whether a stem has kernels for this CPU. The C of the others is the same; worlds, threads and inputs run it
-    there."""
+    """Whether a stem has kernels for this CPU. The C of the others is the same; threads and inputs run it there."""
     return kernel_sources(stem, machine) != kernel_sources(stem, "any")
 
 
 def steps(cross: Cross, stem: str, traced: Sequence[str]) -> list[tuple[str, Callable[[], Found]]]:
     """What runs of a stem, by name. Of those traced: their accesses, too."""
     found: list[tuple[str, Callable[[], Found]]] = []
-    for source in sorted(Path("tests", stem).glob("*world.c")):
-        found.append((f"world {program(source)}", partial(cross.world, source)))
     if with_cell("tests/{stem}/tsan.c", stem):
         found.append((f"threads {stem}", partial(cross.threads, stem)))
     if with_cell("tests/{stem}/fuzz.c", stem):

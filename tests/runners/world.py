@@ -35,7 +35,7 @@ from tools.common.matrix import with_cell
 from tools.common.progress import bar, console
 from tools.common.tally import tally, words
 
-RUNS = 2_000
+RUNS = 1_000
 PART = 100
 """Seeds that one process runs: a part ends within seconds, so there is progress to show."""
 WAVE = 8

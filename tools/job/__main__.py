@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: PostgreSQL
 """Runs all steps of a job, also after one has failed. Then prints the results and the commands to run again.
 
-    python -m tools.job ci lint "model UP_TO=5000" ...
+    python -m tools.job ci lint "model UP_TO=2000" ...
 
 Steps are targets of make with their variables; the Makefile lists those of each job. Exits with 1 if a step failed, or
 if `ci` has skipped what it may not skip.
