@@ -25,7 +25,6 @@ enum {
     AHEAD = 8,        /* so many tuples have more than a vector */
 
     /* where one way of moving overtakes another, by measurement on Zen 5 */
-    FEW_TUPLES = 16,
     SMALL = 64,
     LONG_RUN = 512,
     WIDEST = 256
@@ -422,11 +421,11 @@ static inline void copy_back(uint8_t *page, const uint8_t *scratch, uint32_t fro
  * bytes below it. window: a constant at each call, a multiple of 32.
  */
 static inline __attribute__((always_inline)) uint32_t
-gather(uint8_t *scratch, const uint8_t *page, const scan *s, uint32_t first, uint32_t end, uint32_t window)
+gather(uint8_t *scratch, const uint8_t *page, const scan *s, uint32_t end, uint32_t window)
 {
     const uint32_t nitems = s->nitems; /* compilers think that a store to scratch may change it */
 
-    for (uint32_t i = first; i < nitems; i++) {
+    for (uint32_t i = s->first; i < nitems; i++) {
         uint32_t len = tuple_len(s, i);
         const uint8_t *from = page + tuple_off(s, i) + len - window;
         uint8_t *to = scratch + end - window;
@@ -440,45 +439,42 @@ gather(uint8_t *scratch, const uint8_t *page, const scan *s, uint32_t first, uin
 }
 
 /* Tuples of at most WIDEST bytes, by the narrowest window that holds the longest. Returns where the last one starts. */
-static inline uint32_t gather_by_windows(uint8_t *scratch, const uint8_t *page, const scan *s, uint32_t first,
-                                         uint32_t end)
+static inline uint32_t gather_by_windows(uint8_t *scratch, const uint8_t *page, const scan *s, uint32_t end)
 {
     switch ((s->longest + VECTOR - 1) / VECTOR) {
     case 1:
-        return gather(scratch, page, s, first, end, 32);
+        return gather(scratch, page, s, end, 32);
     case 2:
-        return gather(scratch, page, s, first, end, 64);
+        return gather(scratch, page, s, end, 64);
     case 3:
-        return gather(scratch, page, s, first, end, 96);
+        return gather(scratch, page, s, end, 96);
     case 4:
-        return gather(scratch, page, s, first, end, 128);
+        return gather(scratch, page, s, end, 128);
     case 5:
     case 6:
-        return gather(scratch, page, s, first, end, 192);
+        return gather(scratch, page, s, end, 192);
     default:
-        return gather(scratch, page, s, first, end, WIDEST);
+        return gather(scratch, page, s, end, WIDEST);
     }
 }
 
-static inline uint32_t gather_each(uint8_t *scratch, const uint8_t *page, const scan *s, uint32_t first,
-                                   uint32_t end)
+static inline uint32_t gather_each(uint8_t *scratch, const uint8_t *page, const scan *s, uint32_t end)
 {
-    for (uint32_t i = first; i < s->nitems; i++) {
+    for (uint32_t i = s->first; i < s->nitems; i++) {
         end -= tuple_len(s, i);
         memcpy(scratch + end, page + tuple_off(s, i), tuple_len(s, i));
     }
     return end;
 }
 
-typedef uint32_t (*gather_fn)(uint8_t *scratch, const uint8_t *page, const scan *s, uint32_t first,
-                              uint32_t end);
+typedef uint32_t (*gather_fn)(uint8_t *scratch, const uint8_t *page, const scan *s, uint32_t end);
 
 static inline __attribute__((always_inline)) void move_by_scratch(uint8_t *page, const scan *s,
-                                                                  uint32_t first, gather_fn gather_tuples)
+                                                                  gather_fn gather_tuples)
 {
     uint8_t memory[WIDEST + BLCKSZ] __attribute__((aligned(64)));
     uint8_t *scratch = memory + WIDEST;
-    uint32_t end = off_above(s, first), new_end = gather_tuples(scratch, page, s, first, end);
+    uint32_t end = off_above(s, s->first), new_end = gather_tuples(scratch, page, s, end);
 
     if (end - new_end >= VECTOR)
         copy_back(page, scratch, new_end, end);
@@ -536,20 +532,18 @@ static inline void move_tuples(uint8_t *page, const bounds *b, scan *s)
 
     if (vectors && s->nitems <= LANES)
         permute_few(page, b, s);
-    else if (small && s->nitems <= FEW_TUPLES)
-        move_by_scratch(page, s, 0, gather_by_windows);
     else if (!s->unsorted && (!small || s->ngaps <= s->nitems / 16))
         move_runs(page, s);
     else if (vectors && !s->unsorted)
         slide(page, b, s);
     else if (small || (s->longest <= WIDEST && b->upper + UNIT >= WIDEST))
-        move_by_scratch(page, s, s->first, gather_by_windows);
+        move_by_scratch(page, s, gather_by_windows);
     else if (find_slots(page, b, s, &in_slots))
         permute_slots(&in_slots, copy_vectors);
     else if (4 * s->total >= 3 * (b->special - b->upper))
         move_by_area(page, b, s);
     else
-        move_by_scratch(page, s, s->first, gather_each);
+        move_by_scratch(page, s, gather_each);
 }
 
 static inline void put_line_pointers(uint8_t *page, const scan *s, uint32_t nline)

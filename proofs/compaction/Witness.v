@@ -45,17 +45,17 @@ Proof. vm_compute. repeat split; try discriminate; repeat constructor. Qed.
 
 (** Of the ways that the kernels have, these pages take each. *)
 Theorem kernels_take_their_ways :
-  choice Scalar presorted_page = runs_by_memmove /\ choice Scalar two_sizes_page = Gather false (Some 64) /\
-  choice Scalar crowded_page = Gather false (Some 32) /\ choice Scalar slots_page = Slots /\ choice Scalar long_page = Area /\
-  choice Avx2 crowded_page = Slide 32 /\ choice Avx2 unsorted_page = Gather true (Some 64) /\ choice Avx2 climbing_page = Runs false /\
-  choice Avx2 wide_page = Gather false (Some 128) /\ choice Avx2 slots_page = Slots /\ choice Avx2 long_page = Area /\
-  choice Avx2 overlapping_page = Gather false None /\ choice Avx512 presorted_page = Permute 64 16 /\
+  choice Scalar presorted_page = runs_by_memmove /\ choice Scalar two_sizes_page = Gather (Some 64) /\
+  choice Scalar crowded_page = Gather (Some 32) /\ choice Scalar slots_page = Slots /\ choice Scalar long_page = Area /\
+  choice Avx2 crowded_page = Slide 32 /\ choice Avx2 unsorted_page = Gather (Some 64) /\ choice Avx2 climbing_page = Runs false /\
+  choice Avx2 wide_page = Gather (Some 128) /\ choice Avx2 slots_page = Slots /\ choice Avx2 long_page = Area /\
+  choice Avx2 overlapping_page = Gather None /\ choice Avx512 presorted_page = Permute 64 16 /\
   choice Avx512 long_runs = Runs true /\ choice Avx512 crowded_page = Slide 32 /\ choice Avx512 climbing_page = Climb 5 /\
-  choice Avx512 squeezing_page = Squeeze /\ choice Avx512 wide_page = Gather false (Some 128) /\ choice Avx512 slots_page = Slots /\
-  choice Avx512 one_slot_page = ByDepth /\ choice Avx512 long_page = Lines /\ choice Avx512 overlapping_page = Gather false None /\
+  choice Avx512 squeezing_page = Squeeze /\ choice Avx512 wide_page = Gather (Some 128) /\ choice Avx512 slots_page = Slots /\
+  choice Avx512 one_slot_page = ByDepth /\ choice Avx512 long_page = Lines /\ choice Avx512 overlapping_page = Gather None /\
   choice Avx512 full_page = nothing /\
-  choice Neon crowded_page = SlidePairs /\ choice Neon long_runs = runs_by_memmove /\ choice Neon unsorted_page = Gather false (Some 64) /\
-  choice Neon wide_page = Gather false (Some 128) /\ choice Neon slots_page = Slots /\ choice Neon long_page = Gather false None /\
+  choice Neon crowded_page = SlidePairs /\ choice Neon long_runs = runs_by_memmove /\ choice Neon unsorted_page = Gather (Some 64) /\
+  choice Neon wide_page = Gather (Some 128) /\ choice Neon slots_page = Slots /\ choice Neon long_page = Gather None /\
   choice Neon full_page = nothing.
 Proof. vm_compute. repeat split. Qed.
 

@@ -52,11 +52,10 @@ let run_extracted page program =
 let algorithm = function
   | 0 -> PG13
   | 1 -> PG14
-  | 2 -> Gather (false, Some 64)
-  | 3 -> Gather (true, Some 64)
-  | 4 -> Gather (false, Some 256)
-  | 5 -> Gather (false, None)
-  | 6 -> Gather (false, Some 0)
+  | 2 -> Gather (Some 64)
+  | 4 -> Gather (Some 256)
+  | 5 -> Gather None
+  | 6 -> Gather (Some 0)
   | 7 -> Squeeze
   | 8 -> Permute (64, 16)
   | 9 -> Slide 64
@@ -67,7 +66,7 @@ let algorithm = function
   | 14 -> Runs true
   | 15 -> Runs false
   | 16 -> Slots
-  | 17 -> Gather (false, Some 32)
+  | 17 -> Gather (Some 32)
   | 23 -> SlidePairs
   | n -> prerr_endline (Printf.sprintf "no algorithm %d: give 0 to 24" n); exit 2
 

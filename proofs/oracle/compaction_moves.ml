@@ -31,12 +31,12 @@ let taken = function
   | Some (Runs true) -> [ 2; 0; 0 ]
   | Some (Slide window) -> [ 3; window; 0 ]
   | Some (Climb pieces) -> [ 4; pieces; 0 ]
-  | Some (Gather (false, Some window)) -> [ 5; window; 0 ]
+  | Some (Gather (Some window)) -> [ 5; window; 0 ]
   | Some Squeeze -> [ 6; 0; 0 ]
   | Some Slots -> [ 7; 0; 0 ]
   | Some ByDepth -> [ 8; 0; 0 ]
   | Some Lines -> [ 9; 0; 0 ]
-  | Some (Gather (false, None)) -> [ 10; 0; 0 ]
+  | Some (Gather None) -> [ 10; 0; 0 ]
   | Some _ -> failwith "oracle/compaction_moves: a way that avx512 does not have"
 
 let store page = function

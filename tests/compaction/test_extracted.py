@@ -25,7 +25,6 @@ PROVED = {
     "pg13": (0, Order.OFFSET),
     "pg14": (1, Order.ITEM),
     "windows of 64": (2, Order.ITEM),
-    "windows of 64 for all": (3, Order.ITEM),
     "windows of 256": (4, Order.ITEM),
     "each exactly": (5, Order.ITEM),
     "runs": (6, Order.ITEM),

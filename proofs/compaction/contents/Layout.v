@@ -70,8 +70,8 @@ Proof. reflexivity. Qed.
 Theorem scratch_is_no_larger_than_it_must_be : forall a,
   (scratch_above a = 0 \/ a = Lines /\ scratch_above a = 64) /\
   (scratch_below a = 0 \/ (a = Lines \/ a = ByDepth) /\ scratch_below a = 64 \/
-   exists whole w, a = Gather whole (Some w) /\ scratch_below a = w).
+   exists w, a = Gather (Some w) /\ scratch_below a = w).
 Proof.
-  intros a. split; [destruct a; auto|]. destruct a as [| |whole [w|]| | | | | | | | | |]; cbn [scratch_below]; auto 6.
-  destruct (Z.max_spec 0 w) as [[_ ->]|[_ ->]]; [|auto]. right. right. now exists whole, w.
+  intros a. split; [destruct a; auto|]. destruct a as [| |[w|]| | | | | | | | | |]; cbn [scratch_below]; auto 6.
+  destruct (Z.max_spec 0 w) as [[_ ->]|[_ ->]]; [|auto]. right. right. now exists w.
 Qed.

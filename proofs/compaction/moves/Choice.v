@@ -41,7 +41,7 @@ Definition unsorted (k : kernel) (m : mem) : bool :=
 
 (** ** The ways *)
 Definition nothing : algorithm := Runs false.                  (** all tuples are in place *)
-Definition runs_by_memmove : algorithm := Gather false (Some 0).   (** no window has 0 bytes: each run by one copy *)
+Definition runs_by_memmove : algorithm := Gather (Some 0).   (** no window has 0 bytes: each run by one copy *)
 
 (** [gather_by_windows]: a window as wide as the longest tuple needs. *)
 Definition WIDEST : Z := 256.
@@ -65,7 +65,7 @@ Definition scalar_way (m : mem) : algorithm :=
   let lengths := lengths (items m) in
   let small := (lengths <=? 64) && (64 <=? pd_upper m + 8) in
   if negb (unsorted Scalar m) && (negb small || (ngaps m <=? 1 + nitems m / 16)) then runs_by_memmove
-  else if small then Gather false (Some (if lengths <=? 32 then 32 else 64))
+  else if small then Gather (Some (if lengths <=? 32 then 32 else 64))
   else if in_slots lengths m then Slots
   else if 4 * ngaps m <=? nitems m then runs_by_memmove
   else Area.
@@ -75,13 +75,12 @@ Definition avx2_way (m : mem) : algorithm :=
   let small := (longest <=? 64) && (64 <=? pd_upper m + 8) in
   let vectors := longest <=? 32 in
   if vectors && (nitems m <=? 16) then Permute 32 (length (items m))
-  else if small && (nitems m <=? 16) then Gather true (Some (window longest))
   else if negb (unsorted Avx2 m) && (negb small || (ngaps m <=? nitems m / 16)) then Runs false
   else if vectors && negb (unsorted Avx2 m) then Slide 32
-  else if small || ((longest <=? WIDEST) && (WIDEST <=? pd_upper m + 8)) then Gather false (Some (window longest))
+  else if small || ((longest <=? WIDEST) && (WIDEST <=? pd_upper m + 8)) then Gather (Some (window longest))
   else if in_slots longest m then Slots
   else if mostly_live m then Area
-  else Gather false None.
+  else Gather None.
 
 Definition avx512_way (m : mem) : algorithm :=
   let longest := longest (items m) in
@@ -94,13 +93,13 @@ Definition avx512_way (m : mem) : algorithm :=
   else if negb falls && (ngaps m <=? (if small then nitems m / 16 else if similar then nitems m / 6 else 10)) then Runs true
   else if negb falls && small then Slide (if longest <=? 32 then 32 else 64)
   else if negb falls && similar then Climb (pieces longest)
-  else if small then Gather false (Some (window longest))
+  else if small then Gather (Some (window longest))
   else if negb falls then Squeeze
-  else if (longest <=? WIDEST) && (WIDEST <=? pd_upper m + 8) then Gather false (Some (window longest))
+  else if (longest <=? WIDEST) && (WIDEST <=? pd_upper m + 8) then Gather (Some (window longest))
   else if in_slots longest m then Slots
   else if (longest <=? 512) && (64 <=? pd_upper m + 8) then ByDepth
   else if (64 <=? new_upper_of m) && mostly_live m then Lines
-  else Gather false None.
+  else Gather None.
 
 Definition SMALL : Z := 64.
 
@@ -111,9 +110,9 @@ Definition neon_way (m : mem) : algorithm :=
   let falls := unsorted Neon m in
   if negb falls && (negb small || (ngaps m <=? nitems m / 16)) then runs_by_memmove
   else if pairs && negb falls then SlidePairs
-  else if small || ((longest <=? WIDEST) && (WIDEST <=? pd_upper m + 8)) then Gather false (Some (window longest))
+  else if small || ((longest <=? WIDEST) && (WIDEST <=? pd_upper m + 8)) then Gather (Some (window longest))
   else if in_slots longest m then Slots
-  else Gather false None.
+  else Gather None.
 
 (** The page's line pointers end so near its end that a vector of them would reach past it: [scalar] takes it. *)
 Definition choice (k : kernel) (m : mem) : algorithm :=
@@ -133,8 +132,8 @@ Definition repair_by (k : kernel) (truncate : bool) (m : mem) : refusal + list o
 Definition suits (a : algorithm) (m : mem) : bool :=
   let sorted := presorted (pd_special m) (items m) in
   match a with
-  | PG13 | PG14 | Area | Gather _ None => true
-  | Gather _ (Some w) => (w =? 0) || windows_fit m (Some w)
+  | PG13 | PG14 | Area | Gather None => true
+  | Gather (Some w) => (w =? 0) || windows_fit m (Some w)
   | Squeeze => sorted && (LINE <=? new_upper_of m)
   | Permute w few => (length (items m) <=? few)%nat && (Z.of_nat few <? REGISTERS) && registers_fit m w
   | Slide w => sorted && registers_fit m w

@@ -237,7 +237,6 @@ Section Valid.
     pose proof (window_widest (longest its)) as X. unfold WIDEST in *. unfold nitems.
     follow; cbn [suits]; fold its; rewrite ?andb_true_iff, ?orb_true_iff, ?Z.leb_le, ?Z.ltb_lt, ?Nat.leb_le; try reflexivity.
     - split; [split; [lia|unfold REGISTERS; subst its; lia]|]. apply small_registers; lia.
-    - right. apply windows; lia.
     - assumption.
     - split; [assumption|]. apply small_registers; lia.
     - right. match goal with H : _ || _ = true |- _ => apply orb_true_iff in H as [H|H]; apply andb_true_iff in H as [A B] end;

@@ -162,7 +162,7 @@ Section Valid.
   Lemma windows_copies window its : forall upper, Forall (fun o => is_copy o = true) (windows window its upper).
   Proof. induction its; intro; cbn; constructor; auto. Qed.
 
-  Lemma gather_copies whole window : Forall (fun o => is_copy o = true) (gather whole window m).
+  Lemma gather_copies window : Forall (fun o => is_copy o = true) (gather window m).
   Proof.
     unfold gather, by_windows, by_runs. destruct (start _ _) as [rest upper]. destruct (windows_fit _ _).
     - apply Forall_app. split; [apply windows_copies|repeat constructor].
@@ -185,11 +185,11 @@ Section Valid.
       split; [apply valid_item|apply valid_stop]; apply (rest_incl _ _ _ S), I.
   Qed.
 
-  Lemma gather_packs whole window scratch0 i :
-    page (exec (filter is_copy (gather whole window m)) (State m scratch0)) i = packed (placed ItemOrder m) m m i.
+  Lemma gather_packs window scratch0 i :
+    page (exec (filter is_copy (gather window m)) (State m scratch0)) i = packed (placed ItemOrder m) m m i.
   Proof.
     rewrite filter_copies by apply gather_copies. unfold gather.
-    destruct (start whole m) as [rest upper] eqn:S. rewrite (rest_packed _ _ _ S). pose proof (rest_nonneg _ _ _ S) as N.
+    destruct (start false m) as [rest upper] eqn:S. rewrite (rest_packed _ _ _ S). pose proof (rest_nonneg _ _ _ S) as N.
     destruct (windows_fit m window) eqn:W.
     - unfold by_windows. rewrite exec_app.
       assert (W' : Forall (fun it => len it <= width window it) rest).
@@ -203,7 +203,7 @@ Section Valid.
       + rewrite P, packed_above by (auto; lia). reflexivity.
       + rewrite P, packed_below by (auto; lia). reflexivity.
       + rewrite P, packed_below by (auto; lia). reflexivity.
-    - now apply (by_runs_packs whole).
+    - now apply (by_runs_packs false).
   Qed.
 
   Lemma area_packs scratch0 i : page (exec (area m) (State m scratch0)) i = packed (placed ItemOrder m) m m i.

@@ -7,7 +7,7 @@ From Pgquern.compaction Require Import Page Memory Algorithms Spec Moves Decode 
 
 (** The line pointer changes and copies of an algorithm, before unused line pointers and the header. *)
 Definition body (a : algorithm) (m : mem) : list op :=
-  match a with PG13 => pg13 m | PG14 => pg14 m | Gather whole window => gather whole window m | Squeeze => squeeze m
+  match a with PG13 => pg13 m | PG14 => pg14 m | Gather window => gather window m | Squeeze => squeeze m
   | Permute window few => permute window few m | Slide window => slide window m | SlidePairs => slide_pairs m | Runs wide => move_runs wide m | Area => area m | Climb pieces => climb pieces m | Lines => lines m
   | ByDepth => by_depth m | Slots => by_slots m end.
 
@@ -162,7 +162,7 @@ Section Valid.
   (** *** Ours: copies only, all stores after them *)
   Lemma windows_bounds window : windows_fit m window = true -> forall its, (forall it, In it its -> In it (items m)) ->
     forall upper, 0 <= upper - total its -> upper <= pd_special m ->
-    Forall (in_bounds (scratch_below (Gather true window)) 0) (windows window its upper).
+    Forall (in_bounds (scratch_below (Gather window)) 0) (windows window its upper).
   Proof.
     intros W. pose proof header_bounds. induction its as [|it r IH]; intros S upper U H'; cbn [windows total] in *; [constructor|].
     assert (I : In it (items m)) by (apply S; now left).
@@ -190,12 +190,12 @@ Section Valid.
     split; [exact K|]. intros below above B A. eapply Forall_impl; [|exact C]. intro o. apply contained_in_bounds; lia.
   Qed.
 
-  Lemma gather_bounds whole window : Forall (in_bounds (scratch_below (Gather whole window)) 0) (gather whole window m).
+  Lemma gather_bounds window : Forall (in_bounds (scratch_below (Gather window)) 0) (gather window m).
   Proof.
     unfold gather. pose proof header_bounds. pose proof new_upper_edge as E.
     destruct (start _ _) as [rest upper] eqn:S. destruct (start_facts _ _ _ S) as (I & U & T & L & _).
-    pose proof (total_nonneg rest (rest_nonneg m page_m valid whole rest upper S)) as N.
-    assert (B : 0 <= scratch_below (Gather whole window)) by (destruct window; cbn; lia).
+    pose proof (total_nonneg rest (rest_nonneg m page_m valid false rest upper S)) as N.
+    assert (B : 0 <= scratch_below (Gather window)) by (destruct window; cbn; lia).
     destruct (windows_fit _ _) eqn:W.
     - unfold by_windows. apply Forall_app. split; [apply windows_bounds; auto; lia|].
       constructor; [|constructor]. cbn [in_bounds]. lia.

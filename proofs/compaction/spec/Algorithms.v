@@ -13,7 +13,7 @@ From Pgquern.compaction Require Import Page Memory.
 Inductive algorithm :=
 | PG13                                         (** by falling lp_off *)
 | PG14                                         (** in item order *)
-| Gather (whole : bool) (window : option Z)    (** ours: through scratch, by windows of one width, or each tuple exactly *)
+| Gather (window : option Z)                    (** ours: through scratch, by windows of one width, or each tuple exactly *)
 | Squeeze                                      (** ours: in place, cache line by cache line *)
 | Permute (window : Z) (few : nat)             (** ours: all windows to registers, then all to the page *)
 | Slide (window : Z)                           (** ours: in place, windows read some tuples ahead *)
@@ -142,8 +142,8 @@ Definition by_runs (m : mem) (rest : list item) (upper : Z) : list op :=
     (if presorted (pd_special m) (items m) then runs Move rest upper
      else save_area m (pd_special m) :: runs Restore rest upper).
 
-Definition gather (whole : bool) (window : option Z) (m : mem) : list op :=
-  let (rest, upper) := start whole m in
+Definition gather (window : option Z) (m : mem) : list op :=
+  let (rest, upper) := start false m in
   if windows_fit m window then by_windows window rest upper else by_runs m rest upper.
 
 (** ** Ours, presorted: the dead units of 8 bytes squeezed out, a line of 64 bytes at a time, from the top
@@ -482,7 +482,7 @@ Definition program (a : algorithm) (truncate : bool) (m : mem) : list op :=
   match a with
   | PG13 => pg13 m ++ zero_unused m
   | PG14 => pg14 m ++ zero_unused m
-  | Gather whole window => gather whole window m ++ write_line_pointers (line_pointers m) (pd_special m)
+  | Gather window => gather window m ++ write_line_pointers (line_pointers m) (pd_special m)
   | Squeeze => squeeze m ++ write_line_pointers (line_pointers m) (pd_special m)
   | Permute window few => permute window few m ++ write_line_pointers (line_pointers m) (pd_special m)
   | Slide window => slide window m ++ write_line_pointers (line_pointers m) (pd_special m)
@@ -510,5 +510,5 @@ Definition run (a : algorithm) (truncate : bool) (m scratch0 : mem) : mem :=
   end.
 
 (** How far the scratch area of an algorithm goes beyond the addresses of the page. *)
-Definition scratch_below (a : algorithm) : Z := match a with Gather _ (Some w) => Z.max 0 w | Lines | ByDepth => LINE | _ => 0 end.
+Definition scratch_below (a : algorithm) : Z := match a with Gather (Some w) => Z.max 0 w | Lines | ByDepth => LINE | _ => 0 end.
 Definition scratch_above (a : algorithm) : Z := match a with Lines => LINE | _ => 0 end.

@@ -264,14 +264,13 @@ Definition way (m : mem) (s : scan) : algorithm :=
   let small := (longest_length s <=? 64) && (64 <=? pd_upper m + 8) in
   let vectors := longest_length s <=? 32 in
   if vectors && (nitems s <=? LANES) then Permute 32 (Z.to_nat (nitems s))
-  else if small && (nitems s <=? 16) then Gather true (Some (Choice.window (longest_length s)))
   else if negb (is_unsorted s) && (negb small || (ngaps s <=? nitems s / 16)) then Runs false
   else if vectors && negb (is_unsorted s) then Slide 32
   else if small || ((longest_length s <=? Choice.WIDEST) && (Choice.WIDEST <=? pd_upper m + 8))
-  then Gather false (Some (Choice.window (longest_length s)))
+  then Gather (Some (Choice.window (longest_length s)))
   else if find_slots m s then Slots
   else if 3 * (pd_special m - pd_upper m) <=? 4 * total_length s then Area
-  else Gather false None.
+  else Gather None.
 
 (** [put_line_pointers]; C stores eight words at a time, some of them twice. *)
 Definition put_line_pointers (m : mem) (s : scan) : list op :=

@@ -140,11 +140,11 @@ Section Valid.
     assert (K0 : known (ScanAvx2Moves.new_ends s 0) (ScanAvx2Moves.old_ends s) 0 (items m) (pd_special m) 0).
     { unfold ScanAvx2Moves.new_ends. pose proof (above_are [] (items m) eq_refl) as A0. cbn [map last length] in A0. rewrite A0.
       apply tuples_known. rewrite Nat.add_0_r, app_nil_r. exact tuples_are. }
-    assert (Back : forall first its top window, length (items m) = (first + length its)%nat ->
-      known (ScanAvx2Moves.new_ends s first) (ScanAvx2Moves.old_ends s) first its top 0 -> ScanAvx2Moves.move_by_scratch s first window = by_windows window its top).
-    { intros first its top window Le Kn. unfold ScanAvx2Moves.move_by_scratch, by_windows. rewrite Nn. destruct (Kn (length its)) as [Kl _].
-      rewrite Le, Kl, new_end_last, (scratch_walks _ _ _ _ _ Kn) by lia. f_equal. unfold ByArrays.gather, ByArrays.gather_each, ByArrays.moved.
-      replace (first + length its - first)%nat with (length its) by lia. destruct window as [w|]; [exact (gather_walks _ _ w _ _ _ Kn)|exact (gather_each_walks _ _ _ _ _ Kn)]. }
+    assert (Back : forall window, ScanAvx2Moves.move_by_scratch s window = by_windows window rest upper).
+    { intros window. unfold ScanAvx2Moves.move_by_scratch, by_windows. cbv zeta. rewrite Nn, F. destruct (K (length rest)) as [Kl _].
+      rewrite Len, Kl, new_end_last, (scratch_walks _ _ _ _ _ K) by lia. f_equal. unfold ByArrays.gather, ByArrays.gather_each, ByArrays.moved.
+      replace (length done + length rest - length done)%nat with (length rest) by lia.
+      destruct window as [w|]; [exact (gather_walks _ _ w _ _ _ K)|exact (gather_each_walks _ _ _ _ _ K)]. }
     unfold avx2_way in *. cbv zeta in *. rewrite (unsorted_says m page_m valid Avx2), negb_involutive in *.
     set (small := (longest (items m) <=? 64) && (64 <=? pd_upper m + 8)) in *.
     destruct ((longest (items m) <=? 32) && (Choice.nitems m <=? 16)) eqn:B1.
@@ -153,13 +153,9 @@ Section Valid.
       pose proof (windows_loaded _ _ 0 (items m) (pd_special m) 0 K0 32 0 (length (items m)) ltac:(lia)) as Ld. cbn [Nat.add] in Ld. rewrite Ld.
       pose proof (windows_stored _ _ 0 (items m) (pd_special m) 0 K0 32 0 (length (items m)) ltac:(lia)) as Sd. cbn [Nat.add] in Sd. rewrite Sd.
       unfold reads, writes. rewrite !seq_S, !map_app. cbn [map Nat.add]. rewrite old_end_last, new_end_last, <- !app_assoc. reflexivity. }
-    destruct (small && (Choice.nitems m <=? 16)) eqn:B2.
-    { cbn [ScanAvx2Moves.moves body suits] in *. pose proof (window_positive (longest (items m))) as W.
-      apply orb_true_iff in Suits as [Suits|Suits]; [apply Z.eqb_eq in Suits; lia|].
-      unfold Algorithms.gather, Algorithms.start. rewrite Suits. exact (Back 0%nat (items m) _ _ eq_refl K0). }
-    assert (Gathered : forall window, suits (Gather false window) m = true -> window <> Some 0 ->
-      ScanAvx2Moves.moves (Gather false window) m s = body (Gather false window) m).
-    { intros window W Nw. cbn [ScanAvx2Moves.moves body]. rewrite F, (Back _ _ _ window Len K). unfold Algorithms.gather. rewrite St.
+    assert (Gathered : forall window, suits (Gather window) m = true -> window <> Some 0 ->
+      ScanAvx2Moves.moves (Gather window) m s = body (Gather window) m).
+    { intros window W Nw. cbn [ScanAvx2Moves.moves body]. rewrite Back. unfold Algorithms.gather. rewrite St.
       destruct window as [w|]; [|reflexivity]. cbn [suits] in W. apply orb_true_iff in W as [W|W]; [apply Z.eqb_eq in W; congruence|]. now rewrite W. }
     assert (Positive : Some (window (longest (items m))) <> Some 0).
     { pose proof (window_positive (longest (items m))). intros E. injection E as E. lia. }

@@ -50,7 +50,8 @@ Definition slide (s : scan) : list op :=
   ByArrays.slide (new_ends s first) (old_ends s) first (Z.to_nat (nitems s)) AHEAD VECTOR.
 
 (** [move_by_scratch], and its [gather_fn]; where the last tuple must start is what the latter returns. *)
-Definition move_by_scratch (s : scan) (first : nat) (window : option Z) : list op :=
+Definition move_by_scratch (s : scan) (window : option Z) : list op :=
+  let first := Z.to_nat (first_moved s) in
   let n := Z.to_nat (nitems s) in
   ByArrays.move_by_scratch (new_ends s first) first (new_ends s first n)
     (match window with
@@ -67,7 +68,7 @@ Definition move_by_area (m : mem) (s : scan) : list op :=
 Definition moves (a : algorithm) (m : mem) (s : scan) : list op :=
   match a with
   | Permute _ _ => permute_few m s
-  | Gather whole window => move_by_scratch s (if whole then O else Z.to_nat (first_moved s)) window
+  | Gather window => move_by_scratch s window
   | Runs _ => move_runs s
   | Slide _ => slide (with_hole m s)
   | Slots => permute_slots (pd_special m) (longest_length s) (ByArrays.slots_found m (tuple_off s) (Z.to_nat (nitems s)) (longest_length s))

@@ -212,8 +212,8 @@ Section Told.
     assert (Scratch : forall l, ByArrays.move_by_scratch (ScanAvx512Moves.new_ends s) (length done) (ScanAvx512Moves.upper_to_be s) l =
       l ++ [Restore (upper - total rest) (upper - total rest) (total rest)]).
     { intros l. rewrite (t_upper _ _ told), <- Up. exact (scratch_walks _ _ _ _ _ K l). }
-    assert (Windows : forall w, suits (Gather false (Some w)) m = true -> w <> 0 ->
-      ScanAvx512Moves.moves (Gather false (Some w)) m s = body (Gather false (Some w)) m).
+    assert (Windows : forall w, suits (Gather (Some w)) m = true -> w <> 0 ->
+      ScanAvx512Moves.moves (Gather (Some w)) m s = body (Gather (Some w)) m).
     { intros w W Nw. cbn [ScanAvx512Moves.moves body suits] in *. rewrite F, Nn, Scratch. unfold Algorithms.gather. rewrite St.
       apply orb_true_iff in W as [W|W]; [apply Z.eqb_eq in W; congruence|]. rewrite W. unfold by_windows, ByArrays.gather. rewrite Moved. f_equal.
       exact (gather_walks _ _ w _ _ _ K). }

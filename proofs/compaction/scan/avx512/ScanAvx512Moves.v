@@ -51,13 +51,13 @@ Definition way (m : mem) (s : seen) : algorithm :=
   else if negb falls && (ngaps s <=? (if small then nitems s / 16 else if similar then nitems s / 6 else FEW_GAPS)) then Runs true
   else if negb falls && small then Slide (if longest <=? LINE / 2 then LINE / 2 else LINE)
   else if negb falls && similar then Climb (Choice.pieces longest)
-  else if small then Gather false (Some (Choice.window longest))
+  else if small then Gather (Some (Choice.window longest))
   else if negb falls then Squeeze
-  else if (longest <=? Choice.WIDEST) && (Choice.WIDEST <=? pd_upper m + 8) then Gather false (Some (Choice.window longest))
+  else if (longest <=? Choice.WIDEST) && (Choice.WIDEST <=? pd_upper m + 8) then Gather (Some (Choice.window longest))
   else if ByArrays.find_slots m (slot_starts s) (Z.to_nat (nitems s)) longest (total_length s) then Slots
   else if (longest <=? DEEPEST) && (LINE <=? pd_upper m + 8) then ByDepth
   else if (LINE <=? upper_to_be s) && (3 * (pd_special m - pd_upper m) <=? 4 * total_length s) then Lines
-  else Gather false None.
+  else Gather None.
 
 (** [move_lines]. *)
 Definition move_lines (m : mem) (s : seen) : list op :=
@@ -77,7 +77,7 @@ Definition moves (a : algorithm) (m : mem) (s : seen) : list op :=
   | Runs _ => flat_map (by_vectors 64 768) (ByArrays.move_runs runs (run_old_ends s) 0 gaps)
   | Slide window => ByArrays.slide (new_ends s) (old_ends s) first n AHEAD window
   | Climb pieces => ByArrays.climb (new_ends s) (old_ends s) first n pieces
-  | Gather _ (Some window) => by_scratch (ByArrays.gather (new_ends s) (old_ends s) first n window)
+  | Gather (Some window) => by_scratch (ByArrays.gather (new_ends s) (old_ends s) first n window)
   | Squeeze => ScanAvx512Squeeze.squeeze runs (run_old_ends s) gaps (upper_to_be s)
   | Slots =>
       permute_slots (pd_special m) (longest_length s) (ByArrays.slots_found m (slot_starts s) n (longest_length s))
