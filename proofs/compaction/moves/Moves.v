@@ -9,12 +9,12 @@ From Pgquern.compaction Require Import Page Memory Algorithms Spec.
 (* Splits on every comparison in the goal or the hypotheses. *)
 Ltac cases :=
   repeat match goal with
-  | |- context [?a <=? ?b] => destruct (Z.leb_spec a b)
-  | |- context [?a <? ?b] => destruct (Z.ltb_spec a b)
-  | |- context [?a =? ?b] => destruct (Z.eqb_spec a b)
-  | H : context [?a <=? ?b] |- _ => destruct (Z.leb_spec a b)
-  | H : context [?a <? ?b] |- _ => destruct (Z.ltb_spec a b)
-  | H : context [?a =? ?b] |- _ => destruct (Z.eqb_spec a b)
+  | |- context [?a <=? ?b] => destruct (Z.leb_spec a b); try (exfalso; lia)
+  | |- context [?a <? ?b] => destruct (Z.ltb_spec a b); try (exfalso; lia)
+  | |- context [?a =? ?b] => destruct (Z.eqb_spec a b); try (exfalso; lia)
+  | H : context [?a <=? ?b] |- _ => destruct (Z.leb_spec a b); try (exfalso; lia)
+  | H : context [?a <? ?b] |- _ => destruct (Z.ltb_spec a b); try (exfalso; lia)
+  | H : context [?a =? ?b] |- _ => destruct (Z.eqb_spec a b); try (exfalso; lia)
   end; cbn [andb orb negb] in *; try discriminate.
 (* Two reads of one memory at addresses that are equal. *)
 Ltac same := first [reflexivity | lia | f_equal; lia].

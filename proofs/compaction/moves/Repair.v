@@ -399,24 +399,31 @@ Section Valid.
     intros I. pose proof header_bounds. unfold repaired. fold edge. cases; try lia; reflexivity.
   Qed.
 
-  Lemma program_repairs a truncate scratch0 i :
-    page (exec (program a truncate m) (State m scratch0)) i = repaired (order_of a) truncate m i.
+  (** Operations that copy what [a] copies, store line pointers on the way, and then write the header. *)
+  Lemma parts_repair a truncate scratch0 p l i : rewrites m (order_of a) l -> splits edge p (State m scratch0) ->
+    filter is_store p = store_words l -> filter is_copy p = filter is_copy (body a m) ->
+    page (exec (p ++ write_header truncate m) (State m scratch0)) i = repaired (order_of a) truncate m i.
   Proof.
-    pose proof header_bounds. rewrite program_parts, exec_app, write_header_spec, free_lines by assumption.
-    destruct (body_and_words a scratch0) as (l & R & (High & Low) & F & C & _). rewrite C in High. rewrite F in Low.
-    unfold repaired. fold edge. unfold new_flags.
+    intros R (High & Low) F C. pose proof header_bounds. rewrite exec_app, write_header_spec, free_lines by assumption.
+    rewrite C in High. rewrite F in Low. unfold repaired. fold edge. unfold new_flags.
     destruct (Z.le_gt_cases edge i) as [I|I].
-    - rewrite High, body_packs by exact I. cases; try lia; reflexivity.
+    - rewrite High, body_packs by exact I. clear - H I. cases; try lia; reflexivity.
     - rewrite Low by exact I. destruct (Z.le_gt_cases 24 i) as [J|J].
       + rewrite (rewrites_spec m page_m valid _ l (State m scratch0) R) by (unfold edge in *; auto; lia).
-        cases; try lia; reflexivity.
+        clear - H I J. cases; try lia; reflexivity.
       + assert (E : page (exec (store_words l) (State m scratch0)) i = m i).
         { destruct R as [R _]. destruct (store_words_spec (new_word (order_of a) m) l) with (s := State m scratch0) as [X _];
             [intros n w W; destruct (R n w W); split; [lia|assumption]|]. now rewrite X. }
-        rewrite E. unfold placed. rewrite packed_below; [cases; try lia; reflexivity| |].
+        rewrite E. unfold placed. rewrite packed_below; [clear - H I J; cases; try lia; reflexivity| |].
         * eapply permuted_nonneg; eauto using ordered_permutation.
         * rewrite <- (total_permutation _ _ (ordered_permutation _ (items m))).
           pose proof new_upper_edge. unfold new_upper in *. lia.
+  Qed.
+
+  Lemma program_repairs a truncate scratch0 i :
+    page (exec (program a truncate m) (State m scratch0)) i = repaired (order_of a) truncate m i.
+  Proof.
+    destruct (body_and_words a scratch0) as (l & R & S & F & C & _). rewrite program_parts. now apply (parts_repair _ _ _ _ l).
   Qed.
 
   Lemma program_bounds a truncate : Forall (in_bounds (scratch_below a) (scratch_above a)) (program a truncate m).

@@ -248,30 +248,30 @@ Section Valid.
   Lemma rewritten_page a truncate scratch0 l i : ours a -> rewrites m ItemOrder l ->
     page (exec ((body a m ++ store_words l) ++ write_header truncate m) (State m scratch0)) i = repaired ItemOrder truncate m i.
   Proof.
-    intros O R. pose proof (header_bounds m valid) as H. cbn zeta in H.
-    rewrite exec_app, write_header_spec, free_lines by exact valid.
-    pose proof (splits_app (24 + 4 * nline m) (body a m) (store_words l) (State m scratch0)) as Sp.
-    destruct Sp as [High Low].
-    { apply ours_splits; [exact page_m|exact valid|exact O]. }
-    { apply rewrites_low with (o := ItemOrder); [exact valid|exact R] || (eapply rewrites_low; eauto). }
-    assert (Q : Forall (low_store (24 + 4 * nline m)) (store_words l)) by (eapply rewrites_low; eauto).
-    destruct (low_stores _ _ Q) as (A & B & _).
-    assert (Cp : filter is_copy (body a m ++ store_words l) = filter is_copy (body a m)) by (rewrite filter_app, A, app_nil_r; reflexivity).
-    assert (Ss : filter is_store (body a m ++ store_words l) = store_words l).
-    { rewrite filter_app, B. rewrite no_stores; [reflexivity|]. apply ours_copies; assumption. }
-    rewrite Cp in High. rewrite Ss in Low. unfold repaired, new_flags.
-    assert (Pk : forall i, 24 + 4 * nline m <= i -> page (exec (filter is_copy (body a m)) (State m scratch0)) i = packed (placed ItemOrder m) m m i).
-    { intros j _. rewrite body_packs by assumption. rewrite (ours_order a O). reflexivity. }
-    destruct (Z.le_gt_cases (24 + 4 * nline m) i) as [I|I].
-    - rewrite High, Pk by exact I. clear - H I. cases; try lia; reflexivity.
-    - rewrite Low by exact I. destruct (Z.le_gt_cases 24 i) as [J|J].
-      + rewrite (rewrites_spec m page_m valid _ l (State m scratch0) R) by (auto; lia). clear - H I J. cases; try lia; reflexivity.
-      + assert (E : page (exec (store_words l) (State m scratch0)) i = m i).
-        { destruct R as [R _]. destruct (store_words_spec (new_word ItemOrder m) l) with (s := State m scratch0) as [X _];
-            [intros n w W; destruct (R n w W); split; [lia|assumption]|]. rewrite X by exact J. reflexivity. }
-        rewrite E. unfold placed. rewrite packed_below; [clear - H I J; cases; try lia; reflexivity| |].
-        * apply (items_nonneg m page_m header).
-        * destruct valid as (_ & _ & _ & Tt & _). cbn [ordered]. lia.
+    intros O R. assert (Q : Forall (low_store (24 + 4 * nline m)) (store_words l)) by (eapply rewrites_low; eauto).
+    destruct (low_stores _ _ Q) as (A & B & _). rewrite <- (ours_order a O).
+    apply (parts_repair m page_m valid a truncate scratch0 _ l).
+    - now rewrite (ours_order a O).
+    - apply splits_app; [now apply ours_splits|eapply rewrites_low; eauto].
+    - rewrite filter_app, B, no_stores by now apply ours_copies. reflexivity.
+    - now rewrite filter_app, A, app_nil_r.
+  Qed.
+
+  Lemma choice_is_ours k : ours (choice k m).
+  Proof.
+    unfold ours, choice, scalar_way, avx2_way, avx512_way, neon_way, nothing, runs_by_memmove. cbv zeta.
+    destruct k; split; repeat match goal with |- context [if ?b then _ else _] => destruct b end; discriminate.
+  Qed.
+
+  Lemma choice_written k truncate scratch0 l : rewrites m ItemOrder l ->
+    let ops := body (choice k m) m ++ store_words l ++ write_header truncate m in
+    filter is_copy ops = filter is_copy (program (choice k m) truncate m) /\
+    forall i, page (exec ops (State m scratch0)) i = repaired ItemOrder truncate m i.
+  Proof.
+    intros R ops. pose proof (choice_is_ours k) as O. unfold ops. split.
+    - rewrite program_parts, !filter_app. assert (Q : forall w, filter is_copy (store_words w) = []) by (induction w; [reflexivity|assumption]).
+      rewrite !Q. cbn [filter is_copy write_header app]. now rewrite !app_nil_r.
+    - intros i. rewrite app_assoc. now apply rewritten_page.
   Qed.
 End Valid.
 
@@ -344,12 +344,113 @@ Proof.
       - unfold choice. destruct (Z.eqb_spec (Choice.ngaps m) 0); [lia|]. apply compact_is_the_way; [exact P|exact V|].
         apply Nat.eqb_neq. exact Z. }
     rewrite Bd. clear Bd.
-    assert (O : ours (choice Scalar m)).
-    { unfold ours, choice, scalar_way, nothing, runs_by_memmove. cbv zeta.
-      split; repeat match goal with |- context [if ?b then _ else _] => destruct b end; discriminate. }
-    split; [reflexivity|]. split.
-    + rewrite program_parts, !filter_app. rewrite (ours_words m _ O).
-      assert (Q : forall w, filter is_copy (store_words w) = []) by (induction w; [reflexivity|assumption]).
-      rewrite !Q. cbn [filter is_copy write_header app]. rewrite !app_nil_r. reflexivity.
-    + intros i. rewrite app_assoc. apply rewritten_page; assumption.
+    split; [reflexivity|]. exact (choice_written m P V Scalar truncate scratch0 l R).
 Qed.
+
+(** ** The kernels that scan by vectors: what is theirs is the scan, whether it refuses the page, and how tuples move *)
+
+(** A scan that tells the number of tuples, the sum of their lengths, and whether one is out of bounds, refuses what the contract
+    refuses, if it sees overlaps of tuples that are in order. *)
+Lemma refusal_is_right m (out unfit : bool) count total_ : is_page m -> header_ok m ->
+  (out = false <-> Forall (item_ok m) (items m)) -> count = Choice.nitems m -> (Forall (item_ok m) (items m) -> total_ = total (items m)) ->
+  (Forall (item_ok m) (items m) -> total (items m) <= pd_special m - pd_lower m ->
+   unfit = overlaps (items m) (pd_special m) && presorted (pd_special m) (items m)) ->
+  let refuses := out || (MAX_HEAP_TUPLES_PER_PAGE <? count) || (pd_special m - pd_lower m <? total_) || unfit in
+  (refuses = true <-> check m <> None) /\ refuses = refused (scan_line_pointers m) /\ (refuses = false -> total_ = total (items m)).
+Proof.
+  intros P H Out -> Tt Un refuses. pose proof (scan_refuses_the_same m P H) as Sc. pose proof (refused_says m P H) as Rf.
+  assert (V : refuses = false <-> valid_page m).
+  { unfold refuses, valid_page. rewrite !orb_false_iff, Out, !Z.ltb_ge. unfold Choice.nitems. split.
+    - intros (((W & Nf) & To) & Ch). rewrite (Tt W) in To. rewrite (Un W To) in Ch. repeat (split; [assumption|]).
+      intros Pr. rewrite Pr, andb_true_r in Ch. now apply overlaps_chain.
+    - intros (_ & W & Nf & To & Ch). rewrite (Tt W), (Un W To). repeat split; try assumption. destruct (presorted _ _); [|apply andb_false_r].
+      rewrite andb_true_r. apply overlaps_chain. auto. }
+  clearbody refuses. assert (E : refuses = refused (scan_line_pointers m)).
+  { destruct refuses, (refused (scan_line_pointers m)); try reflexivity; [discriminate (proj2 V (proj1 Rf eq_refl))|discriminate (proj2 Rf (proj1 V eq_refl))]. }
+  split; [now rewrite E|]. split; [exact E|]. intros F. apply V in F. apply Tt, F.
+Qed.
+
+(** Where tuples must end fits in 16 bits. *)
+Lemma placed_ends_small m : is_page m -> header_ok m -> total (items m) <= pd_special m ->
+  map (fun p => (snd p + len (fst p)) mod 65536) (placed ItemOrder m) = map (fun p => snd p + len (fst p)) (placed ItemOrder m).
+Proof.
+  intros P H T. apply map_ext_in. intros [it to] I. cbn [fst snd]. apply Z.mod_small.
+  pose proof (items_nonneg m P H) as Nn. destruct (place_bounds _ Nn _ _ _ I). apply in_place in I. unfold nonneg in Nn.
+  rewrite Forall_forall in Nn. specialize (Nn it I). destruct H as (A & B & _). unfold HEADER_SIZE, BLCKSZ in *. lia.
+Qed.
+
+(** All line pointers, as they must be. *)
+Definition new_words (m : mem) : list (Z * Z) := map (fun k => (Z.of_nat k + 1, new_word ItemOrder m (Z.of_nat k + 1))) (seq 0 (Z.to_nat (nline m))).
+
+Section Kernel.
+  Variables (k : kernel) (way : algorithm) (lanes : Z) (truncate : bool) (m scratch0 : mem).
+  Hypothesis chosen : choice k m = if Choice.ngaps m =? 0 then nothing else if BLCKSZ <? pd_lower m + 4 * lanes then scalar_way m else way.
+  Hypothesis page_m : is_page m.
+
+  (** The header behind the line pointers, from what a scan tells. *)
+  Definition written (words : nat -> Z) (used left_ upper : Z) : list op :=
+    let left := if truncate then left_ else nline m in
+    map (fun i => Store32 (HEADER_SIZE + 4 * Z.of_nat i) (words i)) (seq 0 (Z.to_nat (nline m))) ++
+    [Store16 12 (pd_lower m - 4 * (nline m - left)); Store16 14 upper; Store16 10 (pd_flags m / 2 * 2 + (if used <? left then 1 else 0))].
+
+  Record told (words : nat -> Z) (used left_ upper : Z) : Prop := {
+    told_words : forall k, (k < Z.to_nat (nline m))%nat -> words k = new_word ItemOrder m (Z.of_nat k + 1);
+    told_used : used = Z.of_nat (length (filter (fun it => is_used (word it)) (line_pointers m)));
+    told_left : left_ = last_used (line_pointers m);
+    told_upper : upper = new_upper m }.
+
+  Lemma written_is words used left_ upper : valid_page m -> told words used left_ upper ->
+    written words used left_ upper = store_words (new_words m) ++ write_header truncate m.
+  Proof.
+    intros V [W -> -> ->]. unfold written. cbv zeta. change (if truncate then last_used (line_pointers m) else nline m) with (nline_left truncate m).
+    set (used_ := Z.of_nat _).
+    assert (F : (used_ <? nline_left truncate m) = negb (count_unused (line_pointers m) - (nline m - nline_left truncate m) =? 0)).
+    { rewrite <- (used_left m page_m V truncate). destruct (scan_finds m page_m (proj1 V)) as (_ & _ & _ & _ & _ & U & _).
+      unfold used_. rewrite U, <- (left_says m page_m V truncate).
+      match goal with |- (Z.of_nat ?a <? Z.of_nat ?b) = _ => destruct (Z.ltb_spec (Z.of_nat a) (Z.of_nat b)), (Nat.ltb_spec a b) end; try reflexivity; lia. }
+    rewrite F. f_equal. unfold store_words, new_words. rewrite map_map. apply map_ext_in. intros j J. apply in_seq in J.
+    rewrite W by lia. unfold lp_address. cbn [fst snd]. f_equal. lia.
+  Qed.
+
+  Lemma told_repairs words used left_ upper : valid_page m -> told words used left_ upper ->
+    let ops := body (choice k m) m ++ written words used left_ upper in
+    filter is_copy ops = filter is_copy (program (choice k m) truncate m) /\
+    forall i, page (exec ops (State m scratch0)) i = repaired ItemOrder truncate m i.
+  Proof.
+    intros V T. cbv zeta. rewrite written_is by assumption. apply choice_written; try assumption. split.
+    - intros n w I. apply in_map_iff in I as (j & E & K). injection E as <- <-. apply in_seq in K. split; [lia|reflexivity].
+    - intros n N. left. unfold new_words. rewrite map_map. cbn [fst]. apply in_map_iff. exists (Z.to_nat (n - 1)). split; [lia|]. apply in_seq. lia.
+  Qed.
+
+  Lemma moves_chosen moves : valid_page m -> pd_lower m + 4 * lanes <= BLCKSZ -> (Choice.ngaps m <> 0 -> moves = body way m) ->
+    (if Choice.ngaps m =? 0 then [] else moves) = body (choice k m) m.
+  Proof.
+    intros V R M. destruct (Z.eqb_spec (Choice.ngaps m) 0) as [Z|Z].
+    - destruct (nothing_to_move k m page_m V Z) as [N ->]. symmetry. exact N.
+    - rewrite (M Z), chosen. now rewrite (proj2 (Z.ltb_ge _ _) R).
+  Qed.
+
+  (** It leaves to [scalar] what ends too near the page's end, and what it refuses. *)
+  Lemma kernel_repairs (refuses : bool) (good : list op -> Prop) ops :
+    (header_ok m -> pd_lower m + 4 * lanes <= BLCKSZ -> (refuses = true <-> check m <> None)) ->
+    (valid_page m -> pd_lower m + 4 * lanes <= BLCKSZ -> good ops) ->
+    (forall p, filter is_copy p = filter is_copy (program (choice k m) truncate m) ->
+     (forall i, page (exec p (State m scratch0)) i = repaired ItemOrder truncate m i) -> good p) ->
+    match (if negb (check_header m) || (BLCKSZ <? pd_lower m + 4 * lanes) then scalar_kernel truncate m
+           else if refuses then scalar_kernel truncate m else inr ops) with
+    | inl r => check m = Some r
+    | inr p => check m = None /\ good p
+    end.
+  Proof.
+    intros Rf Go Same. pose proof (scalar_repairs truncate m scratch0 page_m) as Sc.
+    destruct (check_header m) eqn:Hd; cbn [negb orb].
+    2: { destruct (scalar_kernel truncate m) as [r|p]; [exact Sc|]. destruct Sc as (C & _). unfold check in C. rewrite Hd in C. discriminate. }
+    apply check_header_iff in Hd. destruct (Z.ltb_spec BLCKSZ (pd_lower m + 4 * lanes)) as [L|L].
+    - destruct (scalar_kernel truncate m) as [r|p]; [exact Sc|]. destruct Sc as (C & F & E). split; [exact C|]. apply Same; [|exact E].
+      now rewrite F, chosen.
+    - specialize (Rf Hd L). destruct refuses.
+      + destruct (scalar_kernel truncate m) as [r|p]; [exact Sc|]. destruct Sc as (C & _). exfalso. now apply Rf.
+      + assert (C : check m = None) by (destruct (check m); [discriminate (proj2 Rf); discriminate|reflexivity]).
+        split; [exact C|]. apply Go; [|exact L]. now apply check_iff_valid.
+  Qed.
+End Kernel.

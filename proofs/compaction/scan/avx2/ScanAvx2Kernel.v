@@ -43,53 +43,65 @@ Proof.
   etransitivity; [exact E|]. f_equal. clear. induction extra as [|n IH]; [reflexivity|]. cbn [repeat map snd]. now rewrite IH.
 Qed.
 
-Section Valid.
-  Variables (m : mem) (d : ScanAvx2.dirt).
+(** ** What the scan finds on a page that the contract accepts *)
+Record tells (m : mem) (s : ScanAvx2.scan) : Prop := Tells {
+  t_tuples : map (fun i => (ScanAvx2.tuple_off s i, ScanAvx2.tuple_len s i)) (seq 0 (length (items m))) = map (fun it => (off it, len it)) (items m);
+  t_count : ScanAvx2.nitems s = Choice.nitems m;
+  t_gaps : map (fun i => (Z.land (ScanAvx2.found_gaps s i) 65535, Z.shiftr (ScanAvx2.found_gaps s i) 16)) (seq 0 (Z.to_nat (ScanAvx2.ngaps s))) =
+    ScanAvx2.gap_list (items m) (pd_special m);
+  t_ngaps : ScanAvx2.ngaps s = Choice.ngaps m;
+  t_first : ScanAvx2.ngaps s <> 0 -> ScanAvx2.first_moved s = Z.of_nat (hd O (gap_positions 0 (items m) (pd_special m)));
+  t_longest : ScanAvx2.longest_length s = longest (items m);
+  t_unsorted : ScanAvx2.is_unsorted s = unsorted Avx2 m;
+  t_total : ScanAvx2.total_length s = total (items m);
+  t_special : ScanAvx2.found_tuples s O = pd_special m;
+  t_told : told m (ScanAvx2.words_to_be s) (ScanAvx2.used_count s) (ScanAvx2.left_count s) (pd_special m - ScanAvx2.total_length s) }.
+
+Lemma it_tells m d : is_page m -> valid_page m -> pd_lower m + 4 * ScanAvx2.LANES <= BLCKSZ -> tells m (ScanAvx2.scanned m d).
+Proof.
+  intros P V R. assert (H : header_ok m) by apply V. destruct (avx2_scan_finds m d P H R) as (T & N & Ga & G & Fm & C & Lf & L & U & _).
+  rewrite N in T. unfold Choice.nitems in T. rewrite Nat2Z.id in T.
+  assert (To : ScanAvx2.total_length (ScanAvx2.scanned m d) = total (items m)).
+  { destruct (avx2_scan_refuses_the_same m d P H R) as (Rf & _ & To). apply To. apply not_true_is_false. intros X. apply Rf in X. now apply X, check_iff_valid. }
+  refine (Tells _ _ T N Ga G Fm L U To _ _).
+  - destruct (the_loop m P H R d) as (count & _ & X). exact (g_special _ _ _ X).
+  - split; [exact (avx2_scan_knows_the_line_pointers m d P V R)|exact C|exact Lf|now rewrite To].
+Qed.
+
+(** ** What is done with it.  Of the scan nothing more is said here: its registers, unfolded, take Coq too long. *)
+Section Told.
+  Variables (m : mem) (s : ScanAvx2.scan).
+  Hypothesis it_told : tells m s.
   Hypothesis page_m : is_page m.
   Hypothesis valid : valid_page m.
-  Hypothesis room : pd_lower m + 4 * ScanAvx2.LANES <= BLCKSZ.
   #[local] Lemma header : header_ok m.
   Proof. apply valid. Qed.
-  Let s := ScanAvx2.scanned m d.
-
-  Lemma total_is : ScanAvx2.total_length s = total (items m).
-  Proof.
-    destruct (avx2_scan_refuses_the_same m d page_m header room) as (R & _ & T). apply T. fold s in R |- *.
-    destruct (ScanAvx2.refused m s); [|reflexivity]. exfalso. apply R; [reflexivity|]. now apply check_iff_valid.
-  Qed.
-
-  Lemma tuples_are : map (fun i => (ScanAvx2.tuple_off s i, ScanAvx2.tuple_len s i)) (seq 0 (length (items m))) = map (fun it => (off it, len it)) (items m).
-  Proof.
-    destruct (avx2_scan_finds m d page_m header room) as (T & N & _). fold s in T, N. rewrite N in T. unfold Choice.nitems in T. now rewrite Nat2Z.id in T.
-  Qed.
+  Let tuples_are := t_tuples m s it_told.
 
   Lemma slots_are :
     ByArrays.slots_found m (ScanAvx2.tuple_off s) (Z.to_nat (ScanAvx2.nitems s)) (ScanAvx2.longest_length s) = slots_of m /\
     ScanAvx2.find_slots m s = in_slots (longest (items m)) m.
   Proof.
-    destruct (avx2_scan_finds m d page_m header room) as (_ & N & _ & _ & _ & _ & _ & L & _). fold s in N, L.
+    pose proof (t_count _ _ it_told) as N. pose proof (t_longest _ _ it_told) as L.
     assert (E : ScanAvx2.find_slots m s = ByArrays.find_slots m (ScanAvx2.tuple_off s) (Z.to_nat (ScanAvx2.nitems s)) (ScanAvx2.longest_length s) (ScanAvx2.total_length s)).
     { unfold ScanAvx2.find_slots, ByArrays.find_slots, ByArrays.slots_found, ByArrays.below_special. cbv zeta.
       rewrite forallb_mapped, map_map, Z2Nat.id by (rewrite N; unfold Choice.nitems; lia). reflexivity. }
-    rewrite E, N, L, total_is. unfold Choice.nitems. rewrite Nat2Z.id. apply slots_found_are.
+    rewrite E, N, L, (t_total _ _ it_told). unfold Choice.nitems. rewrite Nat2Z.id. apply slots_found_are.
     pose proof tuples_are as T. apply (f_equal (map fst)) in T. rewrite !map_map in T. exact T.
   Qed.
 
   (** The way that C's tests choose is the one that is proved to suit the page. *)
   Lemma way_is : ScanAvx2.way m s = avx2_way m.
   Proof.
-    destruct (avx2_scan_finds m d page_m header room) as (_ & N & _ & G & _ & _ & _ & L & U & _). fold s in N, G, L, U.
-    unfold ScanAvx2.way, avx2_way, mostly_live. cbv zeta. rewrite (proj2 slots_are), N, G, L, U, total_is.
+    unfold ScanAvx2.way, avx2_way, mostly_live. cbv zeta.
+    rewrite (proj2 slots_are), (t_count _ _ it_told), (t_ngaps _ _ it_told), (t_longest _ _ it_told), (t_unsorted _ _ it_told), (t_total _ _ it_told).
     replace (Z.to_nat (Choice.nitems m)) with (length (items m)) by (unfold Choice.nitems; lia). reflexivity.
   Qed.
-
-  Lemma special_first : ScanAvx2.found_tuples s O = pd_special m.
-  Proof. destruct (the_loop m page_m header room d) as (count & _ & G). exact (g_special _ _ _ G). Qed.
 
   (** [off_above]: lp_off of the tuple before, pd_special for the first. *)
   Lemma above_are done rest : items m = done ++ rest -> ScanAvx2Moves.off_above s (length done) = last (map off done) (pd_special m).
   Proof.
-    intros I. pose proof special_first as Z0.
+    intros I. pose proof (t_special _ _ it_told) as Z0.
     destruct done as [|it r] using rev_ind.
     - unfold ScanAvx2Moves.off_above. cbn [length map last]. rewrite Z0. change 65535 with (Z.ones 16). rewrite Z.land_ones by lia. apply Z.mod_small.
       change (2 ^ 16) with 65536. destruct header as (A & B & _). unfold HEADER_SIZE, BLCKSZ in *. lia.
@@ -104,8 +116,7 @@ Section Valid.
     map (fun i => (ScanAvx2.tuple_off h i, ScanAvx2.tuple_len h i)) (seq 0 (length (items m) + 16)) =
       map (fun it => (off it, len it)) (items m) ++ repeat (new_upper m, 0) 16.
   Proof.
-    destruct (avx2_scan_finds m d page_m header room) as (_ & N & _). fold s in N. intros h.
-    assert (Nn : Z.to_nat (ScanAvx2.nitems s) = length (items m)) by (rewrite N; unfold Choice.nitems; apply Nat2Z.id).
+    intros h. pose proof (t_count _ _ it_told) as N. assert (Nn : Z.to_nat (ScanAvx2.nitems s) = length (items m)) by (rewrite N; unfold Choice.nitems; apply Nat2Z.id).
     split.
     - unfold ScanAvx2Moves.off_above, h, ScanAvx2Moves.with_hole. cbn [ScanAvx2.found_tuples]. rewrite Nn.
       destruct (Nat.leb_spec (1 + length (items m)) first); [lia|reflexivity].
@@ -115,7 +126,7 @@ Section Valid.
       + cbn [Nat.add]. assert (E : forall i, In i (seq (length (items m)) 16) -> (ScanAvx2.tuple_off h i, ScanAvx2.tuple_len h i) = (new_upper m, 0)).
         { intros i I. apply in_seq in I. unfold ScanAvx2.tuple_off, ScanAvx2.tuple_len, h, ScanAvx2Moves.with_hole. cbn [ScanAvx2.found_tuples]. rewrite Nn.
           destruct (Nat.leb_spec (1 + length (items m)) (1 + i)); [|lia]. destruct (Nat.ltb_spec (1 + i) (1 + length (items m) + 16)); [|lia]. cbn [andb].
-          rewrite total_is. fold (new_upper m). assert (B : 0 <= new_upper m < 65536).
+          rewrite (t_total _ _ it_told). fold (new_upper m). assert (B : 0 <= new_upper m < 65536).
           { destruct valid as ((A & B & _) & _ & _ & C & _). pose proof (Scanned.items_small m page_m header). unfold new_upper, HEADER_SIZE, BLCKSZ in *. lia. }
           change 65535 with (Z.ones 16). rewrite Z.land_ones, Z.shiftr_div_pow2 by lia. change (2 ^ 16) with 65536. f_equal; [apply Z.mod_small|apply Z.div_small]; exact B. }
         rewrite (map_ext_in _ (fun _ => (new_upper m, 0)) _ E). reflexivity.
@@ -125,7 +136,7 @@ Section Valid.
   Lemma moves_are : Choice.ngaps m <> 0 -> ScanAvx2Moves.moves (avx2_way m) m s = body (avx2_way m) m.
   Proof.
     intros Nz. pose proof (avx2_suits m page_m valid Nz) as Suits.
-    destruct (avx2_scan_finds m d page_m header room) as (_ & N & Ga & G & Fm & _ & _ & L & U & _). fold s in N, Ga, G, Fm, L, U.
+    pose proof it_told as [_ N Ga G Fm L U Tot _ _].
     assert (Nn : Z.to_nat (ScanAvx2.nitems s) = length (items m)) by (rewrite N; unfold Choice.nitems; apply Nat2Z.id).
     destruct (in_place_splits (items m) (pd_special m) Nz) as (done & it & r & I & Ns & Sk & La & Hd & _ & Gl). cbv zeta in *.
     set (upper := pd_special m - total done) in *. set (rest := it :: r) in *.
@@ -149,7 +160,7 @@ Section Valid.
     set (small := (longest (items m) <=? 64) && (64 <=? pd_upper m + 8)) in *.
     destruct ((longest (items m) <=? 32) && (Choice.nitems m <=? 16)) eqn:B1.
     { cbn [ScanAvx2Moves.moves body suits] in *. unfold Algorithms.permute, Algorithms.start. rewrite Suits.
-      unfold ScanAvx2Moves.permute_few. change ScanAvx2.VECTOR with 32. rewrite Nn, total_is.
+      unfold ScanAvx2Moves.permute_few. change ScanAvx2.VECTOR with 32. rewrite Nn, Tot.
       pose proof (windows_loaded _ _ 0 (items m) (pd_special m) 0 K0 32 0 (length (items m)) ltac:(lia)) as Ld. cbn [Nat.add] in Ld. rewrite Ld.
       pose proof (windows_stored _ _ 0 (items m) (pd_special m) 0 K0 32 0 (length (items m)) ltac:(lia)) as Sd. cbn [Nat.add] in Sd. rewrite Sd.
       unfold reads, writes. rewrite !seq_S, !map_app. cbn [map Nat.add]. rewrite old_end_last, new_end_last, <- !app_assoc. reflexivity. }
@@ -191,32 +202,7 @@ Section Valid.
     cbn [ScanAvx2Moves.moves body]. unfold ScanAvx2Moves.move_by_area, area. rewrite F, St, Nn. f_equal. unfold ByArrays.restore_each, ByArrays.moved.
     replace (length (items m) - length done)%nat with (length rest) by lia. exact (restore_each_walks _ _ _ _ _ K).
   Qed.
-
-  (** All line pointers are stored. *)
-  Definition all_words : list (Z * Z) := map (fun k => (Z.of_nat k + 1, new_word ItemOrder m (Z.of_nat k + 1))) (seq 0 (Z.to_nat (nline m))).
-
-  Lemma words_stored : ScanAvx2.put_line_pointers m s = store_words all_words.
-  Proof.
-    pose proof (avx2_scan_knows_the_line_pointers m d page_m valid room) as W. cbv zeta in W. fold s in W.
-    unfold ScanAvx2.put_line_pointers, store_words, all_words. rewrite map_map. apply map_ext_in. intros k K. apply in_seq in K.
-    rewrite W by lia. unfold lp_address. cbn [fst snd]. f_equal. lia.
-  Qed.
-
-  Lemma all_rewrites : rewrites m ItemOrder all_words.
-  Proof.
-    split.
-    - intros n w I. apply in_map_iff in I as (k & E & K). injection E as <- <-. apply in_seq in K. split; [lia|reflexivity].
-    - intros n N. left. unfold all_words. rewrite map_map. cbn [fst]. apply in_map_iff. exists (Z.to_nat (n - 1)). split; [lia|]. apply in_seq. lia.
-  Qed.
-
-  Lemma free_says truncate : (ScanAvx2.used_count s <? nline_left truncate m) = negb (count_unused (line_pointers m) - (nline m - nline_left truncate m) =? 0).
-  Proof.
-    rewrite <- (used_left m page_m valid truncate). pose proof (left_says m page_m valid truncate) as Lf.
-    destruct (avx2_scan_finds m d page_m header room) as (_ & _ & _ & _ & _ & C & _). fold s in C.
-    destruct (scan_finds m page_m header) as (_ & _ & _ & _ & _ & U & _). rewrite C, U, <- Lf.
-    match goal with |- (Z.of_nat ?a <? Z.of_nat ?b) = _ => destruct (Z.ltb_spec (Z.of_nat a) (Z.of_nat b)), (Nat.ltb_spec a b) end; try reflexivity; lia.
-  Qed.
-End Valid.
+End Told.
 
 (** pgq_compaction_avx2, from the line pointers to the header, refuses what the check refuses, with its code and line pointer; on every
     other page it copies, by the arrays of its scan alone, what the proved choice copies, and leaves exactly the page of the
@@ -229,33 +215,9 @@ Theorem avx2_repairs : forall truncate m d scratch0, is_page m ->
   end.
 Proof.
   intros truncate m d scratch0 P. unfold ScanAvx2Moves.avx2_kernel. cbv zeta.
-  pose proof (scalar_repairs truncate m scratch0 P) as Sc.
-  destruct (check_header m) eqn:Hd; cbn [negb orb].
-  2: { destruct (scalar_kernel truncate m) as [r|ops]; [exact Sc|]. destruct Sc as (C & _). unfold check in C. rewrite Hd in C. discriminate. }
-  apply check_header_iff in Hd. destruct (Z.ltb_spec BLCKSZ (pd_lower m + 4 * ScanAvx2.LANES)) as [L|L].
-  - destruct (scalar_kernel truncate m) as [r|ops]; [exact Sc|]. destruct Sc as (C & F & E). split; [exact C|]. split; [|exact E]. rewrite F.
-    unfold choice. destruct (Choice.ngaps m =? 0); [reflexivity|]. destruct (Z.ltb_spec BLCKSZ (pd_lower m + 4 * 16)); [reflexivity|].
-    unfold ScanAvx2.LANES in L. lia.
-  - destruct (avx2_scan_refuses_the_same m d P Hd L) as (R & _ & _). cbv zeta in R.
-    destruct (ScanAvx2.refused m (ScanAvx2.scanned m d)) eqn:Rf.
-    + destruct (scalar_kernel truncate m) as [r|ops]; [exact Sc|]. destruct Sc as (C & _). exfalso. now apply R.
-    + assert (C : check m = None) by (destruct (check m); [exfalso; apply (Bool.diff_false_true), R; discriminate|reflexivity]).
-      pose proof (proj1 (check_iff_valid m) C) as V. split; [exact C|].
-      destruct (avx2_scan_finds m d P Hd L) as (_ & _ & _ & G & _ & _ & Lc & _).
-      assert (Lf : (if truncate then ScanAvx2.left_count (ScanAvx2.scanned m d) else nline m) = nline_left truncate m) by (unfold nline_left; now rewrite Lc).
-      rewrite Lf, (words_stored m d P V L), (total_is m d P V L), (free_says m d P V L), (way_is m d P V L), G.
-      assert (Bd : (if Choice.ngaps m =? 0 then [] else ScanAvx2Moves.moves (avx2_way m) m (ScanAvx2.scanned m d)) = body (choice Avx2 m) m).
-      { destruct (Z.eqb_spec (Choice.ngaps m) 0) as [Z|Z].
-        - destruct (nothing_to_move Avx2 m P V Z) as [N ->]. symmetry. exact N.
-        - rewrite (moves_are m d P V L Z). unfold choice. destruct (Z.eqb_spec (Choice.ngaps m) 0); [lia|]. destruct (Z.ltb_spec BLCKSZ (pd_lower m + 4 * 16)); [|reflexivity].
-          unfold ScanAvx2.LANES in L. lia. }
-      rewrite Bd. clear Bd.
-      assert (O : ours (choice Avx2 m)).
-      { unfold ours, choice, avx2_way, scalar_way, nothing, runs_by_memmove. cbv zeta.
-        split; repeat match goal with |- context [if ?b then _ else _] => destruct b end; discriminate. }
-      split.
-      * rewrite program_parts, !filter_app. rewrite (ours_words m _ O).
-        assert (Q : forall w, filter is_copy (store_words w) = []) by (induction w; [reflexivity|assumption]).
-        rewrite !Q. cbn [filter is_copy write_header app]. rewrite !app_nil_r. reflexivity.
-      * intros i. rewrite app_assoc. apply rewritten_page; try assumption. now apply all_rewrites.
+  apply (kernel_repairs Avx2 (avx2_way m) ScanAvx2.LANES truncate m scratch0 eq_refl P); [| |auto].
+  - intros H R. exact (proj1 (avx2_scan_refuses_the_same m d P H R)).
+  - intros V R. pose proof (it_tells m d P V R) as T. revert T. generalize (ScanAvx2.scanned m d) as s. intros s T.
+    rewrite (way_is m s T), (t_ngaps _ _ T), (moves_chosen Avx2 (avx2_way m) ScanAvx2.LANES m eq_refl P _ V R) by (intros Z; now apply moves_are).
+    exact (told_repairs Avx2 truncate m scratch0 P _ _ _ _ V (t_told _ _ T)).
 Qed.

@@ -83,9 +83,9 @@ Proof.
   rewrite !Nat2Z.id, !selected_filter, !map_length in *. fold (kept_count a) (kept_count b) in *.
   assert (K : kept_count (a ++ b) = (kept_count a + kept_count b)%nat) by (unfold kept_count; now rewrite filter_app, app_length).
   assert (Ra : Forall (fun x => 0 <= x < span 4) (map tuple_of (filter kept a) ++ oa)).
-  { apply Forall_app. split; [|exact Va]. apply tuples_range. apply incl_Forall with a; [|exact Sa]. intros x X. now apply filter_In in X. }
+  { apply Forall_app. split; [|exact Va]. apply tuples_range. exact (incl_Forall (incl_filter kept a) Sa). }
   assert (Rb : Forall (fun x => 0 <= x < span 4) (map tuple_of (filter kept b) ++ ob)).
-  { apply Forall_app. split; [|exact Vb]. apply tuples_range. apply incl_Forall with b; [|exact Sb]. intros x X. now apply filter_In in X. }
+  { apply Forall_app. split; [|exact Vb]. apply tuples_range. exact (incl_Forall (incl_filter kept b) Sb). }
   assert (Ka : length (map tuple_of (filter kept a)) = kept_count a) by apply map_length.
   assert (Kb : length (map tuple_of (filter kept b)) = kept_count b) by apply map_length.
   pose proof (filter_length_le kept a) as Ba. fold (kept_count a) in Ba.

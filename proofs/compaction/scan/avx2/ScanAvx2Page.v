@@ -143,9 +143,9 @@ Proof.
   rewrite !selected_filter in *. rewrite filter_app, map_app in Pr |- *. rewrite pairs_of_app in Pr |- *. apply Forall_app in Pr as [Pra Prb].
   assert (Kc : kept_count (a ++ b) = (length (filter kept a) + length (filter kept b))%nat) by (unfold kept_count; now rewrite filter_app, app_length).
   assert (Wa : Forall (fun x => 0 <= x < span 4) (map tuple_of (filter kept a) ++ oa)).
-  { apply Forall_app. split; [|exact Va]. apply tuples_range. apply incl_Forall with a; [|exact Sa]. intros x X. now apply filter_In in X. }
+  { apply Forall_app. split; [|exact Va]. apply tuples_range. exact (incl_Forall (incl_filter kept a) Sa). }
   assert (Wb : Forall (fun x => 0 <= x < span 4) (map tuple_of (filter kept b) ++ ob)).
-  { apply Forall_app. split; [|exact Vb]. apply tuples_range. apply incl_Forall with b; [|exact Sb]. intros x X. now apply filter_In in X. }
+  { apply Forall_app. split; [|exact Vb]. apply tuples_range. exact (incl_Forall (incl_filter kept b) Sb). }
   set (ta := map tuple_of (filter kept a)) in *. set (tb := map tuple_of (filter kept b)) in *.
   assert (Lta : length ta = length (filter kept a)) by apply map_length. assert (Ltb : length tb = length (filter kept b)) by apply map_length.
   rewrite Kc, <- Lta, <- Ltb in *.
@@ -392,24 +392,9 @@ Theorem avx2_scan_refuses_the_same : forall m d, is_page m -> header_ok m -> pd_
   (ScanAvx2.refused m s = true <-> check m <> None) /\ ScanAvx2.refused m s = Scan.refused (Scan.scan_line_pointers m) /\
   (ScanAvx2.refused m s = false -> ScanAvx2.total_length s = total (items m)).
 Proof.
-  intros m d P H R s. destruct (bounds_say m d P H R) as [B Tt]. pose proof (avx2_scan_finds m d P H R) as F. cbv zeta in F. fold s in B, Tt, F.
-  destruct F as (_ & Ni & _ & _ & _ & _ & _ & _ & Un & Ov & _).
-  assert (E : ScanAvx2.refused m s = false <-> valid_page m).
-  { unfold ScanAvx2.refused. rewrite !orb_false_iff, B, (wrong_says m P H), !Z.ltb_ge, Ni, Ov, Un. cbn [unsorted]. rewrite negb_involutive.
-    unfold valid_page, Choice.nitems. split.
-    - intros (((W & Nf) & To) & Ch). rewrite (Tt W) in To. split; [exact H|]. split; [exact W|]. split; [exact Nf|]. split; [exact To|].
-      intros Pre. rewrite Pre, andb_true_r in Ch. now apply overlaps_chain.
-    - intros (_ & W & Nf & To & Ch). rewrite (Tt W). repeat split; try assumption. destruct (presorted _ _) eqn:Pre; [|apply andb_false_r].
-      rewrite andb_true_r. apply overlaps_chain. auto. }
-  pose proof (check_iff_valid m) as Cv. pose proof (ScannedPage.scan_refuses_the_same m P H) as Sc.
-  assert (X : ScanAvx2.refused m s = true <-> check m <> None).
-  { destruct (ScanAvx2.refused m s); split; try discriminate; try reflexivity.
-    - intros _ Cn. apply Cv, E in Cn. discriminate.
-    - intros Cn. exfalso. apply Cn, Cv, E. reflexivity. }
-  split; [exact X|]. split.
-  - destruct (ScanAvx2.refused m s), (Scan.refused (Scan.scan_line_pointers m)); try reflexivity; [symmetry; apply Sc, X; reflexivity|].
-    apply X, Sc. reflexivity.
-  - intros Rf. apply E in Rf. apply Tt, Rf.
+  intros m d P H R s. destruct (bounds_say m d P H R) as [B Tt]. destruct (avx2_scan_finds m d P H R) as (_ & Ni & _ & _ & _ & _ & _ & _ & Un & Ov & _).
+  fold s in B, Tt, Ni, Un, Ov. apply ScannedPage.refusal_is_right; [exact P|exact H|rewrite B; exact (wrong_says m P H)|exact Ni|exact Tt|].
+  intros _ _. rewrite Un, Ov. cbn [unsorted]. now rewrite negb_involutive.
 Qed.
 
 Lemma news_are_new_words m : is_page m -> valid_page m -> forall lps top, incl lps (line_pointers m) ->
@@ -438,28 +423,27 @@ Proof.
   - rewrite (new_word_other m V ItemOrder it Ii S), Z.sub_0_r. f_equal. apply IH; assumption.
 Qed.
 
+(** What stands in an array of words that must hold the line pointers to be of these lanes. *)
+Lemma words_are_new m w count : is_page m -> valid_page m -> nline m <= Z.of_nat count ->
+  listed w 0 count = news (pd_special m) (lanes_from m (nline m) 0 count) ->
+  forall k, (k < Z.to_nat (nline m))%nat -> w k = new_word ItemOrder m (Z.of_nat k + 1).
+Proof.
+  intros P V C W k K. pose proof V as (H & _ & _ & To & _). pose proof (special_small m H) as Sp. assert (Lo : 24 <= pd_lower m) by apply H.
+  rewrite (lanes_are m H count C), news_app, (news_are_new_words m P V) in W; try (intros x X; exact X); [|fold (items m); lia|lia].
+  apply (f_equal (fun q => nth k q 0)) in W. unfold listed in W.
+  rewrite app_nth1 in W by (rewrite map_length; unfold line_pointers; now rewrite Scanned.line_pointers_from_length).
+  rewrite (nth_indep _ 0 (w 0%nat)) in W by (rewrite map_length, seq_length; lia). rewrite map_nth, seq_nth in W by lia. cbn [Nat.add] in W. rewrite W.
+  unfold line_pointers. pose proof (pointers_from m (Z.to_nat (nline m)) 0 ltac:(lia)) as Pf. change (0 + 1) with 1 in Pf. rewrite Pf, map_map.
+  change (Z.to_nat 0) with 0%nat. cbn [number].
+  rewrite (nth_indep _ 0 (new_word ItemOrder m (Z.of_nat 0 + 1))) by (rewrite map_length, seq_length; lia).
+  rewrite (map_nth (fun j => new_word ItemOrder m (Z.of_nat j + 1))), seq_nth by lia. reflexivity.
+Qed.
+
 (** On a page that the contract accepts, the words that [avx2] stores as line pointers are those of the specification. *)
 Theorem avx2_scan_knows_the_line_pointers : forall m d, is_page m -> valid_page m -> pd_lower m + 4 * ScanAvx2.LANES <= BLCKSZ ->
   let s := ScanAvx2.scanned m d in
   forall k, (k < Z.to_nat (nline m))%nat -> ScanAvx2.words_to_be s k = new_word ItemOrder m (Z.of_nat k + 1).
 Proof.
-  intros m d P V R s k K. assert (H : header_ok m) by apply V. destruct (the_loop m P H R d) as (count & C & G).
-  pose proof (g_words _ _ _ G) as W. rewrite lanes_from_length in W.
-  change (ScanAvx2.words_to_be s) with (ScanAvx2.words (ScanAvx2.rounds (Z.to_nat (nline m)) m (nline m) 0 (start m d))).
-  set (w := ScanAvx2.words _) in *. rewrite (lanes_are m H count (proj1 C)), news_app in W.
-  pose proof (special_small m H) as Sp. destruct V as (V1 & V2 & V3 & V4 & V5).
-  assert (Lo : 24 <= pd_lower m) by apply V1.
-  rewrite (news_are_new_words m P (conj V1 (conj V2 (conj V3 (conj V4 V5))))) in W.
-  - apply (f_equal (fun q => nth k q 0)) in W. unfold listed in W. rewrite app_nth1 in W.
-    + pose proof (n_small m H R) as [Nl _].
-      rewrite (nth_indep _ 0 (w 0%nat)) in W by (rewrite map_length, seq_length; lia). rewrite map_nth, seq_nth in W by lia. cbn [Nat.add] in W. rewrite W.
-      unfold line_pointers. pose proof (pointers_from m (Z.to_nat (nline m)) 0 ltac:(lia)) as Pf. change (0 + 1) with 1 in Pf. rewrite Pf, map_map.
-      change (Z.to_nat 0) with 0%nat. cbn [number].
-      rewrite (nth_indep _ 0 (new_word ItemOrder m (Z.of_nat 0 + 1))) by (rewrite map_length, seq_length; lia).
-      rewrite (map_nth (fun j => new_word ItemOrder m (Z.of_nat j + 1))), seq_nth by lia. reflexivity.
-    + rewrite map_length. unfold line_pointers. rewrite Scanned.line_pointers_from_length. exact K.
-  - intros x X. exact X.
-  - intros x X. exact X.
-  - fold (items m). unfold HEADER_SIZE in *. lia.
-  - lia.
+  intros m d P V R s. destruct (the_loop m P (proj1 V) R d) as (count & C & G). apply (words_are_new m _ count P V (proj1 C)).
+  pose proof (g_words _ _ _ G) as W. rewrite lanes_from_length in W. exact W.
 Qed.

@@ -231,7 +231,7 @@ Section Page.
         intros I. pose proof count_small as [C1 C2]. pose proof small_total as B. destruct (ends_say i) as [E1 E2]; [lia|].
         rewrite nth_overflow in E1, E2 by lia. rewrite E1, E2.
         assert (U : 0 <= new_upper m <= 8192) by (unfold new_upper; fold its special; lia).
-        unfold old_end. rewrite Z.shiftr_div_pow2 by lia. change (2 ^ 16) with 65536. split; div_lia.
+        unfold old_end. rewrite Z.shiftr_div_pow2 by lia. change (2 ^ 16) with 65536. clear - U. split; div_lia.
       Qed.
 
       Lemma runs_listed : map (fun i => (ScanAvx512Few.run_ends s i, ScanAvx512Few.run_old_ends s i)) (seq 0 (length (filter further moved))) =
@@ -331,26 +331,10 @@ Theorem avx512_few_scan_refuses_the_same : forall m d, is_page m -> header_ok m 
   (ScanAvx512Few.refused m s = true <-> check m <> None) /\ ScanAvx512Few.refused m s = Scan.refused (Scan.scan_line_pointers m).
 Proof.
   intros m d P H R F s. destruct (avx512_few_scan_finds m d P H R F) as (N & _ & _ & T & _ & _ & Ob & _). fold s in N, T, Ob.
-  assert (E : ScanAvx512Few.refused m s = false <-> valid_page m).
-  { unfold ScanAvx512Few.refused. rewrite !orb_false_iff, Ob, !Z.ltb_ge, N, T. unfold valid_page, Choice.nitems.
-    assert (Ch : Forall (item_ok m) (items m) -> total (items m) <= pd_special m - pd_lower m ->
-      ScanAvx512Few.is_falling s && ScanAvx512Few.presorted s = overlaps (items m) (pd_special m) && presorted (pd_special m) (items m)).
-    { intros Ok Fi. destruct (avx512_few_scan_knows_the_moves m d P H R F Ok Fi) as (_ & Fa & _ & _ & D & M). fold s in Fa, D, M.
-      cbn [unsorted] in Fa. rewrite Fa in *. destruct (overlaps (items m) (pd_special m)); [|reflexivity]. cbn [andb negb] in *.
-      rewrite andb_false_r in D. apply M. apply Z.eqb_neq. now symmetry. }
-    split.
-    - intros (((W & Nf) & To) & Cx). rewrite (Ch W To) in Cx. split; [exact H|]. split; [exact W|]. split; [exact Nf|]. split; [exact To|].
-      intros Pre. rewrite Pre, andb_true_r in Cx. now apply overlaps_chain.
-    - intros (_ & W & Nf & To & Cx). rewrite (Ch W To). repeat split; try assumption. destruct (presorted _ _) eqn:Pre; [|apply andb_false_r].
-      rewrite andb_true_r. apply overlaps_chain. auto. }
-  pose proof (check_iff_valid m) as Cv. pose proof (ScannedPage.scan_refuses_the_same m P H) as Sc.
-  assert (X : ScanAvx512Few.refused m s = true <-> check m <> None).
-  { destruct (ScanAvx512Few.refused m s); split; try discriminate; try reflexivity.
-    - intros _ Cn. apply Cv, E in Cn. discriminate.
-    - intros Cn. exfalso. apply Cn, Cv, E. reflexivity. }
-  split; [exact X|].
-  destruct (ScanAvx512Few.refused m s), (Scan.refused (Scan.scan_line_pointers m)); try reflexivity; [symmetry; apply Sc, X; reflexivity|].
-  apply X, Sc. reflexivity.
+  assert (X : forall A B C : Prop, A /\ B /\ C -> A /\ B) by tauto. eapply X, ScannedPage.refusal_is_right; clear X; [exact P|exact H|exact Ob|exact N|intros _; exact T|].
+  intros Ok Fi. destruct (avx512_few_scan_knows_the_moves m d P H R F Ok Fi) as (_ & Fa & _ & _ & D & M). fold s in Fa, D, M.
+  cbn [unsorted] in Fa. rewrite Fa in *. destruct (overlaps (items m) (pd_special m)); [|reflexivity]. cbn [andb negb] in *.
+  rewrite andb_false_r in D. apply M. apply Z.eqb_neq. now symmetry.
 Qed.
 
 (** On a page that the contract accepts, the words that this scan of [avx512] stores as line pointers are those of the specification. *)
@@ -358,24 +342,9 @@ Theorem avx512_few_scan_knows_the_line_pointers : forall m d, is_page m -> valid
   nline m <= ScanAvx512Few.FEW -> let s := ScanAvx512Few.scan_few m d in
   forall k, (k < Z.to_nat (nline m))%nat -> ScanAvx512Few.words_to_be s k = new_word ItemOrder m (Z.of_nat k + 1).
 Proof.
-  intros m d P V R F s k K. assert (H : header_ok m) by apply V. pose proof (enough m F) as En.
-  destruct (scan_numbers m P H F d) as (_ & _ & _ & _ & _ & _ & _ & _ & _ & _ & _ & _ & W). fold s in W. rewrite W. clear W.
-  pose proof (l_sound m P) as So. set (l := lanes_from m (nline m) 0 16) in *.
-  assert (Ln : length (news (pd_special m) l) = 16%nat) by (rewrite news_length; apply lanes_from_length).
-  assert (K16 : (k < 16)%nat) by (unfold ScanAvx512Few.FEW in F; lia).
-  rewrite store_reads by lia. pose proof (new_range l (pd_special m) So) as Ra. rewrite Forall_forall in Ra.
-  rewrite Z.mod_small by (apply Ra, nth_In; lia). clear Ra. unfold l. rewrite (lanes_are m H 16 En), news_app.
-  destruct V as (V1 & V2 & V3 & V4 & V5). assert (Lo : 24 <= pd_lower m) by apply V1.
-  rewrite app_nth1.
-  - rewrite (news_are_new_words m P (conj V1 (conj V2 (conj V3 (conj V4 V5))))).
-    + pose proof (Scanned.nline_small m H) as Nl.
-      unfold line_pointers. pose proof (pointers_from m (Z.to_nat (nline m)) 0 ltac:(lia)) as Pf. change (0 + 1) with 1 in Pf. rewrite Pf, map_map.
-      change (Z.to_nat 0) with 0%nat. cbn [number].
-      rewrite (nth_indep _ 0 (new_word ItemOrder m (Z.of_nat 0 + 1))) by (rewrite map_length, seq_length; lia).
-      rewrite (map_nth (fun j => new_word ItemOrder m (Z.of_nat j + 1))), seq_nth by lia. reflexivity.
-    + intros x X. exact X.
-    + intros x X. exact X.
-    + fold (items m). lia.
-    + destruct V1 as (_ & B & _). unfold BLCKSZ in B. lia.
-  - rewrite news_length, map_length. unfold line_pointers. rewrite Scanned.line_pointers_from_length. exact K.
+  intros m d P V R F s. assert (H : header_ok m) by apply V. pose proof (enough m F) as En.
+  apply (words_are_new m _ 16 P V En). destruct (scan_numbers m P H F d) as (_ & _ & _ & _ & _ & _ & _ & _ & _ & _ & _ & _ & W). fold s in W. rewrite W.
+  set (xs := news _ _). assert (L : length xs = 16%nat) by (unfold xs; rewrite news_length; apply lanes_from_length).
+  rewrite <- L. apply listed_nths. intros k K. cbn [Nat.add]. rewrite store_reads by lia. apply Z.mod_small.
+  pose proof (new_range _ (pd_special m) (l_sound m P)) as Ra. fold xs in Ra. rewrite Forall_forall in Ra. now apply Ra, nth_In.
 Qed.

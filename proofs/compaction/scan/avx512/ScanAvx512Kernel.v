@@ -106,9 +106,7 @@ Section Scans.
     - intros _. replace (nline m <=? 16) with false by (symmetry; apply Z.leb_gt; exact many). rewrite N in O, E, Bo, Be.
       assert (X : map (fun p => (snd p + len (fst p)) mod 65536) (placed ItemOrder m) = map (new_end (items m) (pd_special m)) (seq 0 (length (items m)))).
       { pose proof (f_equal (map fst) (ends_listed (items m) (pd_special m))) as X. rewrite !map_map in X. cbn [fst] in X. etransitivity; [|exact X].
-        apply map_ext_in. intros [it to] In. unfold placed in In. cbn [ordered] in In. cbn [fst snd]. apply Z.mod_small.
-        pose proof (items_nonneg m page_m header) as Nn. destruct (place_bounds _ Nn _ _ _ In). apply in_place in In. unfold nonneg in Nn.
-        rewrite Forall_forall in Nn. specialize (Nn it In). destruct header as (Lo & Up' & _). unfold HEADER_SIZE, BLCKSZ in *. lia. }
+        apply (placed_ends_small m page_m header). destruct header as (Lo & _). unfold HEADER_SIZE in Lo. lia. }
       assert (Y : map stop (items m) = map (old_end (items m) (pd_special m)) (seq 0 (length (items m)))).
       { pose proof (f_equal (map snd) (ends_listed (items m) (pd_special m))) as Y. rewrite !map_map in Y. cbn [snd] in Y. rewrite <- (map_map fst stop), place_fst in Y. exact Y. }
       rewrite X in E. rewrite Y in O.
@@ -162,22 +160,8 @@ Section Told.
     rewrite !G, (t_falls _ _ told). destruct (longest (items m) <=? 32), (Choice.nitems m <=? 8); reflexivity.
   Qed.
 
-  Lemma words_stored : ScanAvx512Moves.put_line_pointers m s = store_words (ScanAvx2Kernel.all_words m).
-  Proof.
-    unfold ScanAvx512Moves.put_line_pointers, store_words, ScanAvx2Kernel.all_words. rewrite map_map. apply map_ext_in. intros k K. apply in_seq in K.
-    rewrite (t_words _ _ told) by lia. unfold lp_address. cbn [fst snd]. f_equal. lia.
-  Qed.
-
   Hypothesis page_m : is_page m.
   Hypothesis valid : valid_page m.
-
-  Lemma free_says truncate : (ScanAvx512Moves.used_count s <? nline_left truncate m) = negb (count_unused (line_pointers m) - (nline m - nline_left truncate m) =? 0).
-  Proof.
-    rewrite <- (used_left m page_m valid truncate). pose proof (left_says m page_m valid truncate) as Lf.
-    destruct (scan_finds m page_m (proj1 valid)) as (_ & _ & _ & _ & _ & U & _). rewrite (t_used _ _ told), U, <- Lf.
-    match goal with |- (Z.of_nat ?a <? Z.of_nat ?b) = _ => destruct (Z.ltb_spec (Z.of_nat a) (Z.of_nat b)), (Nat.ltb_spec a b) end; try reflexivity; lia.
-  Qed.
-
   Hypothesis room : pd_lower m + 4 * ScanAvx512Moves.LANES <= BLCKSZ.
 
   (** What C copies by its arrays is what the way copies that is proved to suit the page. *)
@@ -260,18 +244,10 @@ Section Told.
   Lemma body_is : (if (ScanAvx512Moves.ngaps s =? 0) && negb (ScanAvx512Moves.is_falling s) then [] else ScanAvx512Moves.moves (ScanAvx512Moves.way m s) m s) =
     body (choice Avx512 m) m.
   Proof.
-    rewrite (t_moves _ _ told). destruct (Z.eqb_spec (Choice.ngaps m) 0) as [Z|Z].
-    - destruct (nothing_to_move Avx512 m page_m valid Z) as [N ->]. symmetry. exact N.
-    - rewrite (way_is Z), (moves_are Z). unfold choice. destruct (Z.eqb_spec (Choice.ngaps m) 0); [lia|].
-      destruct (Z.ltb_spec BLCKSZ (pd_lower m + 4 * 32)); [|reflexivity]. unfold ScanAvx512Moves.LANES in room. lia.
+    rewrite (t_moves _ _ told). apply (moves_chosen Avx512 (avx512_way m) ScanAvx512Moves.LANES m eq_refl page_m _ valid room).
+    intros Z. rewrite (way_is Z). now apply moves_are.
   Qed.
 End Told.
-
-Lemma choice_is_ours m : ours (choice Avx512 m).
-Proof.
-  unfold ours, choice, avx512_way, scalar_way, nothing, runs_by_memmove. cbv zeta.
-  split; repeat match goal with |- (if ?b then _ else _) <> _ => destruct b end; discriminate.
-Qed.
 
 Lemma refuses_the_same m few many : is_page m -> header_ok m -> pd_lower m + 4 * ScanAvx512Moves.LANES <= BLCKSZ ->
   let s := if nline m <=? ScanAvx512Moves.FEW then ScanAvx512Moves.seen_by_few m few else ScanAvx512Moves.seen_by_many m many in
@@ -293,24 +269,11 @@ Theorem avx512_repairs : forall truncate m few many scratch0, is_page m ->
   end.
 Proof.
   intros truncate m few many scratch0 P. unfold ScanAvx512Moves.avx512_kernel. cbv zeta.
-  pose proof (scalar_repairs truncate m scratch0 P) as Sc.
-  destruct (check_header m) eqn:Hd; cbn [negb orb].
-  2: { destruct (scalar_kernel truncate m) as [r|ops]; [exact Sc|]. destruct Sc as (C & _). unfold check in C. rewrite Hd in C. discriminate. }
-  apply check_header_iff in Hd. destruct (Z.ltb_spec BLCKSZ (pd_lower m + 4 * ScanAvx512Moves.LANES)) as [L|L].
-  - destruct (scalar_kernel truncate m) as [r|ops]; [exact Sc|]. destruct Sc as (C & F & E). split; [exact C|]. split; [|exact E]. rewrite F.
-    unfold choice. destruct (Choice.ngaps m =? 0); [reflexivity|]. destruct (Z.ltb_spec BLCKSZ (pd_lower m + 4 * 32)); [reflexivity|].
-    unfold ScanAvx512Moves.LANES in L. lia.
-  - pose proof (refuses_the_same m few many P Hd L) as X. cbv zeta in X. revert X.
-    generalize (if nline m <=? ScanAvx512Moves.FEW then ScanAvx512Moves.seen_by_few m few else ScanAvx512Moves.seen_by_many m many) as s. intros s [R T].
-    destruct (ScanAvx512Moves.is_refused s) eqn:Rf.
-    + destruct (scalar_kernel truncate m) as [r|ops]; [exact Sc|]. destruct Sc as (C & _). exfalso. now apply R.
-    + assert (C : check m = None) by (destruct (check m); [exfalso; apply (Bool.diff_false_true), R; discriminate|reflexivity]).
-      pose proof (proj1 (check_iff_valid m) C) as V. specialize (T V). split; [exact C|].
-      assert (Lf : (if truncate then ScanAvx512Moves.left_count s else nline m) = nline_left truncate m) by (unfold nline_left; now rewrite (t_left _ _ T)).
-      rewrite Lf, (words_stored m s T), (t_upper _ _ T), (free_says m s T P V), (body_is m s T P V L). unfold new_upper.
-      split.
-      * rewrite program_parts, !filter_app. rewrite (ours_words m _ (choice_is_ours m)).
-        assert (Q : forall w, filter is_copy (store_words w) = []) by (induction w; [reflexivity|assumption]).
-        rewrite !Q. cbn [filter is_copy write_header app]. rewrite !app_nil_r. reflexivity.
-      * intros i. rewrite app_assoc. apply rewritten_page; try assumption; [apply choice_is_ours|now apply ScanAvx2Kernel.all_rewrites].
+  pose proof (refuses_the_same m few many P) as X. cbv zeta in X. revert X.
+  generalize (if nline m <=? ScanAvx512Moves.FEW then ScanAvx512Moves.seen_by_few m few else ScanAvx512Moves.seen_by_many m many) as s. intros s X.
+  apply (kernel_repairs Avx512 (avx512_way m) ScanAvx512Moves.LANES truncate m scratch0 eq_refl P); [| |auto].
+  - intros H R. exact (proj1 (X H R)).
+  - intros V R. pose proof (proj2 (X (proj1 V) R) V) as T. rewrite (body_is m s T P V R).
+    apply (told_repairs Avx512 truncate m scratch0 P (ScanAvx512Moves.words_to_be s) (ScanAvx512Moves.used_count s) (ScanAvx512Moves.left_count s)
+      (ScanAvx512Moves.upper_to_be s) V). split; apply T.
 Qed.

@@ -266,7 +266,7 @@ Proof.
   { unfold sound_lanes in Sk. rewrite Forall_map in Sk. apply Forall_map. eapply Forall_impl; [|exact Sk]. intros y Y. now apply lane_bounds. }
   assert (Ri : forall f : placed_lane -> Z, Forall word16 (map f ks) -> Forall word16 (map (fun x : move => f (fst x)) (filter is_gap new))).
   { intros f F. rewrite <- (moves_tuples ks p), map_map in F. fold new in F. rewrite Forall_map in F. apply Forall_map.
-    apply incl_Forall with new; [|exact F]. intros x X. now apply filter_In in X. }
+    exact (incl_Forall (incl_filter is_gap new) F). }
   pose proof (tuples_few l special) as Bk. fold i in Bk.
   pose proof (filter_length_le is_gap done) as Bg.
   assert (Fz : (Z.lor (ScanAvx512.falls_seen v) (number_of_bits (map is_fall new ++ repeat false j)) =? 0) = negb (existsb is_fall (done ++ new))).

@@ -447,30 +447,11 @@ Proof.
       inversion Ok as [|? ? (A & _) _]; subst. destruct (Z.ltb_spec (off it) 8192), (Z.ltb_spec (off it) (pd_special m)); try reflexivity; lia.
     - exact O.
     - rewrite seq_S, map_app, E. cbn [map Nat.add]. f_equal.
-      + unfold placed. cbn [ordered]. apply map_ext_in. intros [it to] I. cbn [fst snd]. apply Z.mod_small.
-        pose proof (items_nonneg m P H) as Nn. destruct (Moves.place_bounds _ Nn _ _ _ I). apply Moves.in_place in I.
-        unfold Moves.nonneg in Nn. rewrite Forall_forall in Nn. specialize (Nn it I). lia.
+      + apply (ScannedPage.placed_ends_small m P H). lia.
       + cbn [seq map repeat] in N. apply (f_equal (hd 0)) in N. cbn [hd] in N. cbn [map]. rewrite N. f_equal. apply Z.mod_small.
         pose proof (Scanned.items_small m P H). lia. }
-  assert (V : ScanAvx512.refused m s = false <-> valid_page m).
-  { unfold ScanAvx512.refused. rewrite !orb_false_iff, B, (ScanAvx2Page.wrong_says m P H), !Z.ltb_ge, K. unfold valid_page. split.
-    - intros (((W & Nf) & To) & Ch). rewrite (Tt W) in To. rewrite (Pre W To) in Ch.
-      destruct (avx512_scan_finds_the_runs m d P H R W To) as (_ & _ & Fa & _). fold s in Fa. rewrite Fa in Ch. cbn [unsorted] in Ch.
-      split; [exact H|]. split; [exact W|]. split; [exact Nf|]. split; [exact To|].
-      intros Pr. rewrite Pr, andb_true_r in Ch. now apply overlaps_chain.
-    - intros (_ & W & Nf & To & Ch). rewrite (Tt W), (Pre W To).
-      destruct (avx512_scan_finds_the_runs m d P H R W To) as (_ & _ & Fa & _). fold s in Fa. rewrite Fa. cbn [unsorted].
-      repeat split; try assumption. destruct (presorted _ _) eqn:Pr; [|apply andb_false_r].
-      rewrite andb_true_r. apply overlaps_chain. auto. }
-  pose proof (check_iff_valid m) as Cv. pose proof (ScannedPage.scan_refuses_the_same m P H) as Sc.
-  assert (X : ScanAvx512.refused m s = true <-> check m <> None).
-  { destruct (ScanAvx512.refused m s); split; try discriminate; try reflexivity.
-    - intros _ Cn. apply Cv, V in Cn. discriminate.
-    - intros Cn. exfalso. apply Cn, Cv, V. reflexivity. }
-  split; [exact X|]. split.
-  - destruct (ScanAvx512.refused m s), (Scan.refused (Scan.scan_line_pointers m)); try reflexivity; [symmetry; apply Sc, X; reflexivity|].
-    apply X, Sc. reflexivity.
-  - intros Rf. apply V in Rf. apply Tt, Rf.
+  apply ScannedPage.refusal_is_right; [exact P|exact H|rewrite B; exact (ScanAvx2Page.wrong_says m P H)|unfold Choice.nitems; now rewrite K|exact Tt|].
+  intros W To. destruct (avx512_scan_finds_the_runs m d P H R W To) as (_ & _ & Fa & _). fold s in Fa. now rewrite (Pre W To), Fa.
 Qed.
 
 (** On a page that the contract accepts, the words that the scan of [avx512] for many line pointers stores are those of the specification. *)
@@ -478,23 +459,7 @@ Theorem avx512_scan_knows_the_line_pointers : forall m d, is_page m -> valid_pag
   let s := ScanAvx512.scan_line_pointers m d in
   forall k, (k < Z.to_nat (nline m))%nat -> ScanAvx512.words (ScanAvx512.found s) k = new_word ItemOrder m (Z.of_nat k + 1).
 Proof.
-  intros m d P V R s k K. assert (H : header_ok m) by apply V. unfold s.
-  destruct (all_vectors m P H R d) as (count & a & v & C & G & E). cbv zeta in E. rewrite E. clear E. cbn [ScanAvx512.found ScanAvx512.words].
-  pose proof (g_words _ _ _ _ G) as W. rewrite lanes_from_length in W.
-  set (w := ScanAvx512.words a) in *. rewrite (lanes_are m H count (proj1 C)), news_app in W.
-  pose proof (special_is_small m H) as Sp. pose proof V as (V1 & V2 & V3 & V4 & V5).
-  assert (Lo : 24 <= pd_lower m) by apply V1.
-  rewrite (ScanAvx2Page.news_are_new_words m P V) in W.
-  - apply (f_equal (fun q => nth k q 0)) in W. unfold listed in W. rewrite app_nth1 in W.
-    + pose proof (n_small_512 m H R) as [Nl _].
-      rewrite (nth_indep _ 0 (w 0%nat)) in W by (rewrite map_length, seq_length; lia). rewrite map_nth, seq_nth in W by lia. cbn [Nat.add] in W. rewrite W.
-      unfold line_pointers. pose proof (pointers_from m (Z.to_nat (nline m)) 0 ltac:(lia)) as Pf. change (0 + 1) with 1 in Pf. rewrite Pf, map_map.
-      change (Z.to_nat 0) with 0%nat. cbn [number].
-      rewrite (nth_indep _ 0 (new_word ItemOrder m (Z.of_nat 0 + 1))) by (rewrite map_length, seq_length; lia).
-      rewrite (map_nth (fun j => new_word ItemOrder m (Z.of_nat j + 1))), seq_nth by lia. reflexivity.
-    + rewrite map_length. unfold line_pointers. rewrite Scanned.line_pointers_from_length. exact K.
-  - intros x X. exact X.
-  - intros x X. exact X.
-  - fold (items m). unfold HEADER_SIZE in *. lia.
-  - lia.
+  intros m d P V R s. unfold s. destruct (all_vectors m P (proj1 V) R d) as (count & a & v & C & G & E). cbv zeta in E. rewrite E. clear E.
+  cbn [ScanAvx512.found ScanAvx512.words]. apply (ScanAvx2Page.words_are_new m _ count P V (proj1 C)).
+  pose proof (g_words _ _ _ _ G) as W. rewrite lanes_from_length in W. exact W.
 Qed.

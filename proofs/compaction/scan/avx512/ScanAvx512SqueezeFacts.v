@@ -197,9 +197,9 @@ Section Squeeze.
         + rewrite flips_walk. reflexivity.
         + apply edges_walk; try assumption; unfold stop in *; try lia. div_lia. }
     rewrite E. destruct (inside_says rest Ru upper a (conj C1 C2)) as [I1 I2].
-    assert (Ma : a mod 8 = 0) by (unfold a; div_lia).
+    assert (Ma : a mod 8 = 0) by (unfold a; clear; div_lia).
     assert (In_live : In a units <-> upper <= a \/ exists x, In x rest /\ off x <= a < stop x).
-    { unfold units, live. rewrite in_app_iff, in_flat_map, in_down by (change (line_end upper) with ((upper + 63) / 64 * 64) in *; div_lia).
+    { unfold units, live. clear - Ru Ma B Mu Bu Me Be Mb. rewrite in_app_iff, in_flat_map, in_down by (change (line_end upper) with ((upper + 63) / 64 * 64) in *; div_lia).
       rewrite Z2Nat.id by div_lia. split; intros [H|(x & X & H)].
       - left. div_lia.
       - right. exists x. split; [exact X|]. rewrite Forall_forall in Ru. destruct (Ru x X) as (Ox & Lx & Mox & Mlx).

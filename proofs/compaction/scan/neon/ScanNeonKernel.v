@@ -46,9 +46,8 @@ Proof.
   - intros i I. unfold ScanNeonMoves.end_of, ScanNeonMoves.old_end_of. destruct (Nat.lt_ge_cases i (length (items m))) as [J|J].
     + assert (X : map (fun p => ((snd p + len (fst p)) mod 65536, stop (fst p))) (placed ItemOrder m) =
         map (fun i => (new_end (items m) (pd_special m) i, old_end (items m) (pd_special m) i)) (seq 0 (length (items m)))).
-      { rewrite <- ends_listed. apply map_ext_in. intros [it to] In. unfold placed in In. cbn [ordered] in In. cbn [fst snd]. f_equal. apply Z.mod_small.
-        pose proof (items_nonneg m P H) as Nn. destruct (place_bounds _ Nn _ _ _ In). apply in_place in In. unfold nonneg in Nn.
-        rewrite Forall_forall in Nn. specialize (Nn it In). destruct H as (Lo & Up' & _). unfold HEADER_SIZE, BLCKSZ in *. lia. }
+      { rewrite <- ends_listed. apply map_ext_in. intros q In. f_equal. refine (ext_in_map (placed_ends_small m P H _) q In).
+        destruct H as (Lo & _). unfold HEADER_SIZE in Lo. lia. }
       rewrite X in E. pose proof (ext_in_map E i ltac:(apply in_seq; lia)) as Q. injection Q as Q1 Q2. now split.
     + assert (Q : In i (seq (length (items m)) 16)) by (apply in_seq; lia).
       apply (in_map (fun i => (ScanNeon.end_in (ScanNeon.found_tuples s) i, ScanNeon.old_end_in (ScanNeon.found_tuples s) i))) in Q.
@@ -64,19 +63,7 @@ Section Moves.
   Notation end_of := (ScanNeonMoves.end_of s).
   Notation old_end_of := (ScanNeonMoves.old_end_of s).
 
-  (** The array's tuples from the [k]-th on are these, the first of which must end at [upper]. *)
-  Definition array (k : nat) (its : list item) (upper : Z) : Prop := forall i, (i <= length its)%nat ->
-    end_of (k + i) = new_end its upper i /\ ((i < length its)%nat -> old_end_of (k + i) = old_end its upper i).
-
-  Lemma array_cons k it r upper : array k (it :: r) upper ->
-    end_of k = upper /\ old_end_of k = stop it /\ array (S k) r (upper - len it).
-  Proof.
-    intros A. destruct (A 0%nat ltac:(cbn; lia)) as [E O]. rewrite Nat.add_0_r in *. split; [exact E|]. split; [apply O; cbn; lia|].
-    intros i I. destruct (A (S i) ltac:(cbn; lia)) as [E' O']. rewrite Nat.add_succ_r in *. cbn [Nat.add]. split; [exact E'|].
-    intros L. apply O'. cbn. lia.
-  Qed.
-  Lemma array_nil k upper : array k [] upper -> end_of k = upper.
-  Proof. intros A. destruct (A 0%nat ltac:(cbn; lia)) as [E _]. now rewrite Nat.add_0_r in E. Qed.
+  Notation array k its upper := (known (ScanNeonMoves.end_of s) (ScanNeonMoves.old_end_of s) k its upper 0).
 
   (** [move_runs] *)
   Lemma runs_by_gaps r : Forall (fun it => 0 <= off it /\ 0 <= len it) r -> forall k run upper start_ stop_,
@@ -85,9 +72,9 @@ Section Moves.
     filter is_copy (runs_from Move r upper start_ stop_) = ScanNeonMoves.move_each_run s run (gap_positions k r start_).
   Proof.
     induction 1 as [|it r [O L] F IH]; intros k run upper start_ stop_ A N E Oe B T Fs; cbn [runs_from gap_positions length] in *.
-    - apply array_nil in A. rewrite Nat.add_0_r in N. cbn [filter is_copy ScanNeonMoves.move_each_run]. unfold ScanNeonMoves.move_run.
-      rewrite N, E, Oe, A. rewrite u32_is by lia. f_equal. f_equal; lia.
-    - apply array_cons in A as (A1 & A2 & A3). pose proof (Forall_inv Fs) as Fs1. pose proof (Forall_inv_tail Fs) as Fs2. unfold stop in *.
+    - destruct (A O) as [A0 _]. rewrite Nat.add_0_r in A0, N. specialize (A0 ltac:(cbn; lia)). cbn [new_end] in A0. cbn [filter is_copy ScanNeonMoves.move_each_run]. unfold ScanNeonMoves.move_run.
+      rewrite N, E, Oe, A0. rewrite u32_is by lia. f_equal. f_equal; lia.
+    - apply known_cons in A as (A1 & A2 & _ & A3). pose proof (Forall_inv Fs) as Fs1. pose proof (Forall_inv_tail Fs) as Fs2. unfold stop in *.
       destruct (Z.eqb_spec (off it + len it) start_) as [Q|Q]; cbn [app filter is_copy set_lp_off ScanNeonMoves.move_each_run].
       + apply IH; try assumption; lia.
       + f_equal.
@@ -101,7 +88,7 @@ Section Moves.
     Algorithms.windows None its upper =
     map (fun i => Save (end_of i - ScanNeon.tuple_len s i) (ScanNeon.tuple_off s i) (ScanNeon.tuple_len s i)) (seq k (length its)).
   Proof.
-    induction its as [|it r IH]; intros k upper A T; [reflexivity|]. apply array_cons in A as (A1 & A2 & A3).
+    induction its as [|it r IH]; intros k upper A T; [reflexivity|]. apply known_cons in A as (A1 & A2 & _ & A3).
     cbn [length seq map] in T. injection T as T1 T2 T3. cbn [Algorithms.windows width length seq map]. rewrite A1, T1, T2, (IH _ _ A3 T3).
     unfold stop. do 2 f_equal. lia.
   Qed.
@@ -143,13 +130,14 @@ Section Told.
       ScanNeonMoves.old_end_of s (ScanNeonMoves.first s + i) = old_end rest upper i).
     { intros i I. rewrite Fi, Gd. destruct (t_ends _ _ told (length done + i)) as [E O]; [rewrite Its, app_length; lia|].
       rewrite E, O, Its, new_end_app, old_end_app, Du. now split. }
-    assert (A : array s (ScanNeonMoves.first s) rest upper) by (intros i I; destruct (On i ltac:(lia)) as [E O]; split; [exact E|intros _; exact O]).
     assert (Sound : Forall (fun x => 0 <= off x /\ 0 <= len x) rest /\ Forall (fun x => stop x <= 8192) rest).
     { pose proof valid as (_ & Ok & _). rewrite Its in Ok. apply Forall_app in Ok as [_ Ok]. fold rest in Ok.
       pose proof (items_nonneg m page_m header) as Nn. rewrite Its in Nn. apply Forall_app in Nn as [_ Nn]. fold rest in Nn.
       rewrite !Forall_forall in *. split; intros x X; specialize (Ok x X); destruct Ok as (O1 & _ & O3); [split; [lia|exact (Nn x X)]|lia]. }
     destruct Sound as [Sound Stops].
     assert (Ke : known (ScanNeonMoves.end_of s) (ScanNeonMoves.old_end_of s) (ScanNeonMoves.first s) rest upper 16).
+    { intros i. split; intros J; apply On; lia. }
+    assert (A : known (ScanNeonMoves.end_of s) (ScanNeonMoves.old_end_of s) (ScanNeonMoves.first s) rest upper 0).
     { intros i. split; intros J; apply On; lia. }
     assert (Moved : ByArrays.moved (ScanNeonMoves.first s) (ScanNeon.nitems s) = seq (ScanNeonMoves.first s) (length rest)).
     { unfold ByArrays.moved. rewrite Cnt. f_equal. lia. }
@@ -176,7 +164,7 @@ Section Told.
         rewrite forallb_forall in Z0. specialize (Z0 it I). apply Z.leb_le in Z0. pose proof (item_facts m page_m header it I). lia. }
       rewrite Exact. unfold by_runs. rewrite B1. unfold ScanNeonMoves.move_runs. rewrite (proj2 (t_gaps _ _ told Nf)), Gp, Fi.
       cbn [ScanNeonMoves.move_each_run]. exists (ScanNeonMoves.end_of s g), (ScanNeonMoves.old_end_of s g).
-      rewrite Fi in A. unfold rest in A |- *. apply array_cons in A as (A1 & A2 & A3). unfold runs. cbn [runs_from]. rewrite Z.eqb_refl. cbn [app filter is_copy set_lp_off].
+      rewrite Fi in A. unfold rest in A |- *. apply known_cons in A as (A1 & A2 & _ & A3). unfold runs. cbn [runs_from]. rewrite Z.eqb_refl. cbn [app filter is_copy set_lp_off].
       unfold ScanNeonMoves.move_run at 1. rewrite Z.sub_diag, (u32_is 0), Z.sub_0_r by lia. f_equal. rewrite Gs.
       pose proof (Forall_inv Sound) as [So Sl]. pose proof (Forall_inv_tail Sound) as Sr. pose proof (Forall_inv Stops) as Sp. pose proof (Forall_inv_tail Stops) as Spr.
       symmetry. apply runs_by_gaps; try assumption; unfold stop in *; try lia.
@@ -188,7 +176,7 @@ Section Told.
         * cbn [body suits] in *. unfold Algorithms.gather. rewrite St. pose proof (window_positive (longest (items m))) as Wp.
           apply orb_true_iff in Suits as [Suits|Suits]; [apply Z.eqb_eq in Suits; lia|]. rewrite Suits, Scratch. unfold by_windows. f_equal.
           rewrite by_windows_of, (t_longest _ _ told). unfold ScanNeonMoves.gather, ByArrays.gather. rewrite Moved.
-          apply (gather_walks _ _ _ rest _ upper). intros i. destruct (Ke i) as [E O]. split; intros J; [apply E|apply O]; lia.
+          exact (gather_walks _ _ _ rest _ upper A).
         * destruct (in_slots (longest (items m)) m) eqn:B4.
           -- cbn [body]. unfold by_slots. rewrite St, (in_slots_longest m), B4. reflexivity.
           -- cbn [body]. unfold Algorithms.gather. rewrite St, Scratch. unfold windows_fit, by_windows. f_equal.
@@ -197,38 +185,15 @@ Section Told.
              apply same_parts in T as [_ T]; [|now rewrite !map_length, seq_length]. rewrite Fi, Gd. exact T.
   Qed.
 
-  Lemma words_stored : ScanNeonMoves.put_line_pointers m s = store_words (ScanAvx2Kernel.all_words m).
-  Proof.
-    unfold ScanNeonMoves.put_line_pointers, store_words, ScanAvx2Kernel.all_words. rewrite map_map. apply map_ext_in. intros k K. apply in_seq in K.
-    rewrite (t_words _ _ told) by lia. unfold lp_address. cbn [fst snd]. f_equal. lia.
-  Qed.
-
-  Lemma free_says truncate : (ScanNeon.used_count s <? nline_left truncate m) = negb (count_unused (line_pointers m) - (nline m - nline_left truncate m) =? 0).
-  Proof.
-    rewrite <- (used_left m page_m valid truncate). pose proof (left_says m page_m valid truncate) as Lf.
-    destruct (scan_finds m page_m header) as (_ & _ & _ & _ & _ & U & _). rewrite (t_used _ _ told), U, <- Lf.
-    match goal with |- (Z.of_nat ?a <? Z.of_nat ?b) = _ => destruct (Z.ltb_spec (Z.of_nat a) (Z.of_nat b)), (Nat.ltb_spec a b) end; try reflexivity; lia.
-  Qed.
-
   Hypothesis room : pd_lower m + 4 * ScanNeon.LANES <= BLCKSZ.
 
   Lemma body_is : let ops := if negb (ScanNeon.ngaps s =? 0) || ScanNeon.is_falling s then ScanNeonMoves.move_tuples m s else [] in
     ops = body (choice Neon m) m \/ exists to from, ops = Move to from 0 :: body (choice Neon m) m.
   Proof.
-    cbv zeta. rewrite (t_moves _ _ told). destruct (Z.eqb_spec (Choice.ngaps m) 0) as [Z|Z]; cbn [negb].
-    - left. destruct (nothing_to_move Neon m page_m valid Z) as [N ->]. symmetry. exact N.
-    - assert (E : choice Neon m = neon_way m).
-      { unfold choice. destruct (Z.eqb_spec (Choice.ngaps m) 0); [lia|]. destruct (Z.ltb_spec BLCKSZ (pd_lower m + 4 * 8)); [|reflexivity].
-        unfold ScanNeon.LANES in room. lia. }
-      rewrite E. now apply moves_are.
+    cbv zeta. rewrite (t_moves _ _ told), <- (moves_chosen Neon (neon_way m) ScanNeon.LANES m eq_refl page_m _ valid room (fun _ => eq_refl)).
+    destruct (Z.eqb_spec (Choice.ngaps m) 0); cbn [negb]; [now left|now apply moves_are].
   Qed.
 End Told.
-
-Lemma choice_is_ours m : ours (choice Neon m).
-Proof.
-  unfold ours, choice, neon_way, scalar_way, nothing, runs_by_memmove. cbv zeta.
-  split; repeat match goal with |- (if ?b then _ else _) <> _ => destruct b end; discriminate.
-Qed.
 
 Lemma copies_are_copies : forall o, ScanNeonMoves.copies_bytes o = true -> is_copy o = true.
 Proof. now intros []. Qed.
@@ -259,28 +224,14 @@ Theorem neon_repairs : forall truncate m d scratch0, is_page m ->
   end.
 Proof.
   intros truncate m d scratch0 P. unfold ScanNeonMoves.neon_kernel. cbv zeta.
-  pose proof (scalar_repairs truncate m scratch0 P) as Sc.
-  destruct (check_header m) eqn:Hd; cbn [negb orb].
-  2: { destruct (scalar_kernel truncate m) as [r|ops]; [exact Sc|]. destruct Sc as (C & _). unfold check in C. rewrite Hd in C. discriminate. }
-  apply check_header_iff in Hd. destruct (Z.ltb_spec BLCKSZ (pd_lower m + 4 * ScanNeon.LANES)) as [L|L].
-  - destruct (scalar_kernel truncate m) as [r|ops]; [exact Sc|]. destruct Sc as (C & F & E). split; [exact C|]. split; [|exact E].
-    rewrite <- (copies_filtered ops), F, copies_filtered. unfold choice. destruct (Choice.ngaps m =? 0); [reflexivity|].
-    destruct (Z.ltb_spec BLCKSZ (pd_lower m + 4 * 8)); [reflexivity|]. unfold ScanNeon.LANES in L. lia.
-  - destruct (neon_scan_refuses_the_same m d P Hd L) as [R _]. pose proof (it_tells m d P) as T. revert R T.
-    generalize (ScanNeon.scan_line_pointers m d) as s. intros s R T. destruct (ScanNeon.refused m s) eqn:Rf.
-    + destruct (scalar_kernel truncate m) as [r|ops]; [exact Sc|]. destruct Sc as (C & _). exfalso. now apply R.
-    + assert (C : check m = None) by (destruct (check m); [exfalso; apply (Bool.diff_false_true), R; discriminate|reflexivity]).
-      pose proof (proj1 (check_iff_valid m) C) as V. specialize (T V L). split; [exact C|].
-      assert (Lf : (if truncate then ScanNeon.left_count s else nline m) = nline_left truncate m) by (unfold nline_left; now rewrite (t_left _ _ T)).
-      rewrite Lf, (words_stored m s T), (t_upper _ _ T), (free_says m s T P V). unfold new_upper.
-      pose proof (body_is m s T P V L) as B. cbv zeta in B. revert B.
-      match goal with |- ?ops = _ \/ _ -> _ => generalize ops end. intros ops B.
-      assert (W : forall w, filter ScanNeonMoves.copies_bytes (store_words w) = []) by (induction w; [reflexivity|assumption]).
-      assert (E : filter ScanNeonMoves.copies_bytes ops = filter ScanNeonMoves.copies_bytes (body (choice Neon m) m) /\
-        forall rest i, page (exec (ops ++ rest) (State m scratch0)) i = page (exec (body (choice Neon m) m ++ rest) (State m scratch0)) i).
-      { destruct B as [->|(to & from & ->)]; [now split|]. split; [reflexivity|]. intros rest i. apply nothing_copied. }
-      destruct E as [E1 E2]. split.
-      * rewrite program_parts, !filter_app, (ours_words m _ (choice_is_ours m)), !W, E1.
-        cbn [filter ScanNeonMoves.copies_bytes write_header app]. now rewrite !app_nil_r.
-      * intros i. rewrite E2, app_assoc. apply rewritten_page; try assumption; [apply choice_is_ours|now apply ScanAvx2Kernel.all_rewrites].
+  assert (Same : forall p, filter is_copy p = filter is_copy (program (choice Neon m) truncate m) ->
+    filter ScanNeonMoves.copies_bytes p = filter ScanNeonMoves.copies_bytes (program (choice Neon m) truncate m)).
+  { intros p F. now rewrite <- (copies_filtered p), F, copies_filtered. }
+  apply (kernel_repairs Neon (neon_way m) ScanNeon.LANES truncate m scratch0 eq_refl P); [| |auto].
+  - intros H R. exact (proj1 (neon_scan_refuses_the_same m d P H R)).
+  - intros V R. pose proof (it_tells m d P V R) as T. revert T. generalize (ScanNeon.scan_line_pointers m d) as s. intros s T.
+    destruct (told_repairs Neon truncate m scratch0 P (ScanNeon.words_to_be s) (ScanNeon.used_count s) (ScanNeon.left_count s)
+      (ScanNeon.upper_to_be s) V ltac:(split; apply T)) as [F E]. apply Same in F.
+    destruct (body_is m s T P V R) as [->|(to & from & ->)]; [exact (conj F E)|]. split; [exact F|].
+    intros i. cbn [app]. rewrite nothing_copied. apply E.
 Qed.

@@ -188,5 +188,10 @@ Proof.
   intros L sum. subst sum. set (ws := [0x101; 0x102; 0x104; 0x108; 0x1010; 0x1020; 0x1040; 0x1080]).
   change (ScanNeon.vandq_u16 (reg2 (map ones ts)) (reg2 ws)) with (Logic.and (as_lanes 2 ts) (register_of 2 ws)).
   rewrite and_chooses, sum_neon by exact L. explode ts. subst ws. cbn [map2 firstn skipn].
-  repeat match goal with t : bool |- _ => destruct t end; repeat split; reflexivity.
+  assert (B : forall (t : bool) w, (if t then w else 0) = w * Z.b2z t) by (intros [|] w; cbn [Z.b2z]; lia).
+  unfold sum, count. cbn [fold_right map number_of_bits]. rewrite !B. clear.
+  repeat match goal with t : bool |- _ => assert (0 <= Z.b2z t <= 1) by (destruct t; cbn [Z.b2z]; lia); generalize dependent (Z.b2z t); clear t; intros end.
+  change 15 with (Z.ones 4). rewrite !Z.land_ones, !Z.shiftr_div_pow2 by lia.
+  change (2 ^ 4) with 16. change (2 ^ 8) with 256. change (2 ^ 12) with 4096.
+  rewrite (Z.mod_small _ 65536) by lia. repeat split; Z.div_mod_to_equations; lia.
 Qed.

@@ -159,9 +159,9 @@ Proof.
     destruct W as (y & Y & W). rewrite Forall_forall in St. specialize (St y Y). unfold word16 in St.
     pose proof (Z.mod_pos_bound (snd y + len_of (fst y)) 65536 ltac:(lia)) as E. fold (end_of y) in E.
     assert (Fe : e = end_of y).
-    { unfold e, ScanNeon.end_in. rewrite W. unfold ends_word. change 65535 with (Z.ones 16). rewrite Z.land_ones by lia. change (2 ^ 16) with 65536. div_lia. }
+    { unfold e, ScanNeon.end_in. rewrite W. unfold ends_word. change 65535 with (Z.ones 16). rewrite Z.land_ones by lia. change (2 ^ 16) with 65536. clear - St E. div_lia. }
     assert (Fo : o = stop_of y).
-    { unfold o, ScanNeon.old_end_in. rewrite W. unfold ends_word. rewrite Z.shiftr_div_pow2 by lia. change (2 ^ 16) with 65536. div_lia. }
+    { unfold o, ScanNeon.old_end_in. rewrite W. unfold ends_word. rewrite Z.shiftr_div_pow2 by lia. change (2 ^ 16) with 65536. clear - St E. div_lia. }
     rewrite Fe, Fo, lor_apart, Z.mod_small in X2 by lia. rewrite W. unfold ends_word.
     apply (f_equal (fun q => nth (j - n) q 0)) in X2. unfold listed in X2.
     rewrite (nth_indep _ 0 (f 0%nat)) in X2 by (rewrite map_length, seq_length; lia). rewrite map_nth, seq_nth in X2 by lia.
@@ -309,9 +309,7 @@ Section Roomy.
     { intros f h E. transitivity (map f (listed (ScanNeon.found_tuples s) 0 n)); [unfold listed; now rewrite map_map|]. rewrite T, map_map. now apply map_ext_in. }
     split.
     - rewrite seq_S, map_app. cbn [map Nat.add]. f_equal.
-      + unfold ScanNeon.end_in. rewrite (Q (fun w => Z.land w 65535) end_of), P2 by apply W. apply map_ext_in. intros [it to] I. cbn [fst snd]. apply Z.mod_small.
-        pose proof (items_nonneg m page_m header) as Nn. destruct (Moves.place_bounds _ Nn _ _ _ I). apply Moves.in_place in I.
-        unfold Moves.nonneg in Nn. rewrite Forall_forall in Nn. specialize (Nn it I). lia.
+      + unfold ScanNeon.end_in. rewrite (Q (fun w => Z.land w 65535) end_of), P2 by apply W. apply (ScannedPage.placed_ends_small m page_m header). lia.
       + cbn [seq map repeat] in B. injection B as B _. f_equal. exact B.
     - unfold ScanNeon.old_end_in. rewrite (Q (fun w => Z.shiftr w 16) stop_of), P1 by apply W. reflexivity.
   Qed.
@@ -414,23 +412,11 @@ Theorem neon_scan_refuses_the_same : forall m d, is_page m -> header_ok m -> pd_
   (ScanNeon.refused m s = true <-> check m <> None) /\ ScanNeon.refused m s = Scan.refused (Scan.scan_line_pointers m).
 Proof.
   intros m d P H R s. pose proof (scan_found m d P H R) as F. fold s in F.
-  assert (V : ScanNeon.refused m s = false <-> valid_page m).
-  { unfold ScanNeon.refused. rewrite !orb_false_iff, (f_bounds _ _ F), (ScanAvx2Page.wrong_says m P H), !Z.ltb_ge, (f_nitems _ _ F), (f_total _ _ F).
-    unfold valid_page. split.
-    - intros (((W & Nf) & To) & Ch). destruct (neon_scan_finds_the_moves m d P H R W To) as (_ & _ & _ & Fa & _ & _ & _ & Pr). fold s in Fa, Pr.
-      rewrite Fa, Pr in Ch. split; [exact H|]. split; [exact W|]. split; [exact Nf|]. split; [exact To|].
-      intros E. rewrite E, andb_true_r in Ch. now apply overlaps_chain.
-    - intros (_ & W & Nf & To & Ch). destruct (neon_scan_finds_the_moves m d P H R W To) as (_ & _ & _ & Fa & _ & _ & _ & Pr). fold s in Fa, Pr.
-      rewrite Fa, Pr. repeat split; try assumption. destruct (presorted _ _) eqn:E; [|apply andb_false_r].
-      rewrite andb_true_r. apply overlaps_chain. auto. }
-  pose proof (check_iff_valid m) as Cv. pose proof (ScannedPage.scan_refuses_the_same m P H) as Sc.
-  assert (X : ScanNeon.refused m s = true <-> check m <> None).
-  { destruct (ScanNeon.refused m s); split; try discriminate; try reflexivity.
-    - intros _ Cn. apply Cv, V in Cn. discriminate.
-    - intros Cn. exfalso. apply Cn, Cv, V. reflexivity. }
-  split; [exact X|].
-  destruct (ScanNeon.refused m s), (Scan.refused (Scan.scan_line_pointers m)); try reflexivity; [symmetry; apply Sc, X; reflexivity|].
-  apply X, Sc. reflexivity.
+  assert (X : forall A B C : Prop, A /\ B /\ C -> A /\ B) by tauto. eapply X, ScannedPage.refusal_is_right; clear X;
+    [exact P|exact H|rewrite (f_bounds _ _ F); exact (ScanAvx2Page.wrong_says m P H)| | |].
+  - unfold Choice.nitems. f_equal. exact (f_nitems _ _ F).
+  - intros _. exact (f_total _ _ F).
+  - intros W To. destruct (neon_scan_finds_the_moves m d P H R W To) as (_ & _ & _ & Fa & _ & _ & _ & Pr). fold s in Fa, Pr. now rewrite Fa, Pr.
 Qed.
 
 (** On a page that the contract accepts, the words that the scan of [neon] stores as line pointers are those of the specification. *)
@@ -438,21 +424,5 @@ Theorem neon_scan_knows_the_line_pointers : forall m d, is_page m -> valid_page 
   let s := ScanNeon.scan_line_pointers m d in
   forall k, (k < Z.to_nat (nline m))%nat -> ScanNeon.words_to_be s k = new_word ItemOrder m (Z.of_nat k + 1).
 Proof.
-  intros m d P V R s k K. assert (H : header_ok m) by apply V. destruct (f_words _ _ (scan_found m d P H R)) as (count & C & W). fold s in W.
-  set (w := ScanNeon.words_to_be s) in *. rewrite (lanes_are m H count C), news_app in W.
-  pose proof (special_is_small m H) as Sp. pose proof V as (V1 & V2 & V3 & V4 & V5).
-  assert (Lo : 24 <= pd_lower m) by apply V1.
-  rewrite (ScanAvx2Page.news_are_new_words m P V) in W.
-  - apply (f_equal (fun q => nth k q 0)) in W. unfold listed in W. rewrite app_nth1 in W.
-    + pose proof (Scanned.nline_small m H) as Nl.
-      rewrite (nth_indep _ 0 (w 0%nat)) in W by (rewrite map_length, seq_length; lia). rewrite map_nth, seq_nth in W by lia. cbn [Nat.add] in W. rewrite W.
-      unfold line_pointers. pose proof (pointers_from m (Z.to_nat (nline m)) 0 ltac:(lia)) as Pf. change (0 + 1) with 1 in Pf. rewrite Pf, map_map.
-      change (Z.to_nat 0) with 0%nat. cbn [number].
-      rewrite (nth_indep _ 0 (new_word ItemOrder m (Z.of_nat 0 + 1))) by (rewrite map_length, seq_length; lia).
-      rewrite (map_nth (fun j => new_word ItemOrder m (Z.of_nat j + 1))), seq_nth by lia. reflexivity.
-    + rewrite map_length. unfold line_pointers. rewrite Scanned.line_pointers_from_length. exact K.
-  - intros x X. exact X.
-  - intros x X. exact X.
-  - fold (items m). unfold HEADER_SIZE in *. lia.
-  - lia.
+  intros m d P V R s. destruct (f_words _ _ (scan_found m d P (proj1 V) R)) as (count & C & W). exact (ScanAvx2Page.words_are_new m _ count P V C W).
 Qed.
