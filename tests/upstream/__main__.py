@@ -70,6 +70,8 @@ class Compared:
             return f"the unchanged server fails, so nothing is compared: {self.control.log}"
         if self.ours.tests != self.control.tests or not self.ours.tests:
             return f"{self.ours.tests} tests, but {self.control.tests} of the unchanged server"
+        if self.starts == 0:
+            return "no server started on the mount"
         return ""
 
 
