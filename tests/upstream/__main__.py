@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: PostgreSQL
 """Upstream's own tests, run by a server that has our kernels inside, and by an unchanged one beside it.
 
-    python -m tests.upstream --major 15 [--kernels NAMES] [--suites NAMES] [--checkout DIR] [--mends]
+    python -m tests.upstream --major 15 [--kernels NAMES] [--suites NAMES] [--checkout DIR] [--mends | --on-mount]
 
 Both are built with asserts. Each call of a kernel is counted; then each kernel is spoiled, and a suite must fail.
 
 With --mends, in the place of kernels: what mends our findings. Each finding must be lost in the unchanged server only.
+With --on-mount: the unchanged server again, on `pgquern mount`, with full_page_writes = off.
 
 Exit code: 0 if all is as it must be; 1 if not; 2 if a name is unknown.
 """
@@ -55,17 +56,22 @@ class Compared:
     control: Ran
     ours: Ran
     counts: dict[str, tuple[int, str]]
+    starts: int | None = None
+    """How often a server started on the mount; None: none should."""
 
     @property
     def reason(self) -> str:
         """Why it is no success; "" if it is one."""
         if self.ours.code:
             also = "; the unchanged server fails, too" if self.control.code else ""
-            return f"failed with our kernels{also}: {self.ours.log}"
+            where = "with our kernels" if self.starts is None else "on the mount"
+            return f"failed {where}{also}: {self.ours.log}"
         if self.control.code:
             return f"the unchanged server fails, so nothing is compared: {self.control.log}"
         if self.ours.tests != self.control.tests or not self.ours.tests:
             return f"{self.ours.tests} tests, but {self.control.tests} of the unchanged server"
+        if self.starts == 0:
+            return "no server started on the mount"
         return ""
 
 
@@ -94,6 +100,7 @@ class Run:
         log = self.work / "logs" / f"{suite}-{broken or tree.folder.name}.log"
         settings = {"PGQUERN_BREAK": broken, "PGQUERN_COUNTS": str(counts)}
         settings |= build.HASTE if broken else {}
+        settings |= {"PGQUERN_AS_USUAL": " ".join(SUITES[suite].get("as_usual", {}))} if tree.on_mount else {}
         level = {} if cpu_level() == "all" else {"PGQUERN_CPU": cpu_level()}
         return tree.check(SUITES[suite]["folder"], log, settings | level, only or self.only)
 
@@ -103,7 +110,12 @@ class Run:
         with ThreadPoolExecutor(2) as both:
             control = both.submit(self.check, self.control, suite, counts)
             ours = both.submit(self.check, self.ours, suite, counts)
-            self.compared.append(Compared(suite, control.result(), ours.result(), build.counts(counts)))
+            one = Compared(suite, control.result(), ours.result(), {})
+        if self.ours.on_mount:
+            one.starts = len((counts / "starts").read_text().splitlines()) if (counts / "starts").exists() else 0
+        else:
+            one.counts = build.counts(counts)
+        self.compared.append(one)
 
     def compare_all(self) -> None:
         """Each suite that can run here."""
@@ -115,9 +127,8 @@ class Run:
             self.compare(suite)
             one = self.compared[-1]
             calls = ", ".join(f"{count:,} {name}" for name, (count, _) in sorted(one.counts.items()))
-            console().print(
-                f"{suite}: {'FAILED' if one.reason else 'passed'}, {one.ours.tests} tests; calls: {calls or 0}"
-            )
+            says = f"calls: {calls or 0}" if one.starts is None else f"{one.starts} starts on the mount"
+            console().print(f"{suite}: {'FAILED' if one.reason else 'passed'}, {one.ours.tests} tests; {says}")
 
     def spoil(self, kind: Kind) -> None:
         assert kind.broken is not None
@@ -152,6 +163,13 @@ def table(run: Run) -> Table:
     return shown
 
 
+def tell(run: Run) -> None:
+    console().print(table(run))
+    for one in run.compared:
+        if one.reason:
+            console().print(f"[red]failed[/] {one.suite}: {escape(one.reason)}", soft_wrap=True)
+
+
 def items(run: Run, kind: Kind, whole: bool) -> list[dict[str, Any]]:
     """The suites that called this kernel, and what its spoiled answers did."""
     found = []
@@ -177,10 +195,7 @@ def items(run: Run, kind: Kind, whole: bool) -> list[dict[str, Any]]:
 
 def report(run: Run, whole: bool) -> bool:
     """Prints the table, writes the results; whether all is well."""
-    console().print(table(run))
-    for one in run.compared:
-        if one.reason:
-            console().print(f"[red]failed[/] {one.suite}: {escape(one.reason)}", soft_wrap=True)
+    tell(run)
     for kind, ran in run.broken:
         says = "the suite fails, as it must" if ran.code else "[red]the suite passes all the same[/]"
         console().print(f"{kind.name} broken, {kind.broken.suite}: {says} ({ran.seconds:.0f} s)")  # type: ignore[union-attr]
@@ -204,10 +219,7 @@ def mended(run: Run, mends: list[Kind]) -> bool:
         word = {"passed": "[green]mended[/]", "failed": "[red]failed[/]", "skipped": "[yellow]SKIPPED[/]"}[each.status]
         console().print(f"{each.mend.name}: {word} ({each.seconds:.0f} s) {escape(each.reason or each.said)}")
     run.compare_all()
-    console().print(table(run))
-    for one in run.compared:
-        if one.reason:
-            console().print(f"[red]failed[/] {one.suite}: {escape(one.reason)}", soft_wrap=True)
+    tell(run)
     for stem in dict.fromkeys(mend.stem for mend in mends):
         found = [
             {"name": each.mend.name, "status": each.status, "seconds": each.seconds, "reason": each.reason}
@@ -223,6 +235,16 @@ def mended(run: Run, mends: list[Kind]) -> bool:
         says = f"{run.version}: {count} mended; {len(run.compared)} suites as unchanged"
         results.write("mends", stem, found, says=says, tools={"gdb": environment.first_line("gdb", "--version")})
     return not any(each.status == "failed" for each in tries) and not any(one.reason for one in run.compared)
+
+
+def mounted(run: Run) -> bool:
+    """The suites of the unchanged server on the mount, as of the same one without; whether all is well."""
+    run.compare_all()
+    tell(run)
+    for one in run.compared:
+        for test, reason in SUITES[one.suite].get("as_usual", {}).items():
+            console().print(f"{one.suite}, {test} with full page images: {reason}", soft_wrap=True)
+    return not any(one.reason for one in run.compared)
 
 
 def skipped(kernels: list[Kind], reason: str) -> None:
@@ -273,15 +295,18 @@ def fill_from(checkout: Path | None, major: str, work: Path) -> tuple[str, Any]:
 @click.option("--suites", default="", help="Only these.")
 @click.option("--tests", default="", help="Only these TAP tests of a suite: t/001*.")
 @click.option("--mends", is_flag=True, help="What mends our findings, in the place of kernels.")
+@click.option("--on-mount", is_flag=True, help="The unchanged server on `pgquern mount`, in the place of kernels.")
 @click.option("--checkout", type=click.Path(path_type=Path, exists=True), help="In place of the source package.")
-def main(major: str, kernels: str, suites: str, tests: str, checkout: Path | None, mends: bool) -> None:
+def main(
+    major: str, kernels: str, suites: str, tests: str, checkout: Path | None, mends: bool, on_mount: bool
+) -> None:  # fmt: skip
     known = {name: kind for name, kind in kinds.load().items() if (kind.finding if mends else kind.symbol)}
     try:
         chosen, names = kinds.chosen(known, kernels), named(suites)
     except ValueError as error:
         console(stderr=True).print(str(error), markup=False, soft_wrap=True)
         raise SystemExit(2) from error
-    if checkout:
+    if checkout and not on_mount:
         left_out = look_at(checkout, chosen, MENDS_PATCH if mends else PATCH)
         if not suites:
             raise SystemExit(bool(left_out))
@@ -293,6 +318,9 @@ def main(major: str, kernels: str, suites: str, tests: str, checkout: Path | Non
         return
     console().print(f"PostgreSQL {version}, as it is: {work / version / 'control'}")
     control = build.control(work, version, fill)
+    if on_mount:
+        ours = build.changed(work, control, "mounted", {}, "", on_mount=True)
+        raise SystemExit(not mounted(Run(work, version, [], names, tests, control, ours)))
     texts, left_out = write_patch(chosen, control.folder, MENDS_PATCH if mends else PATCH)
     if left_out:
         raise SystemExit(1)

@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: PostgreSQL
-"""Builds PostgreSQL as it is, and once more with texts of ours in it, and runs its suites; never as root."""
+"""Builds PostgreSQL as it is, and once more with texts of ours in it, and runs its suites; never as root.
+
+Or once more as it is, for servers whose data directories are on `pgquern mount` (on_mount.sh).
+"""
 
 from __future__ import annotations
 
@@ -8,6 +11,7 @@ import os
 import pwd
 import re
 import shutil
+import stat
 import subprocess
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -19,6 +23,7 @@ from tests.upstream.kinds import Kind
 
 FOLDER = Path("build/upstream")
 ELSEWHERE = Path("/var/tmp/pgquern-upstream")
+MOUNT = Path("build/mount/pgquern-mount")
 CONFIGURE = (
     "--quiet", "CFLAGS=-O2", "--enable-cassert", "--enable-tap-tests", "--enable-depend", "--enable-injection-points",
     "--without-readline", "--without-zlib", "--without-icu",
@@ -61,8 +66,9 @@ def workshop() -> Path:
     return ELSEWHERE
 
 
-def as_confined_user() -> list[str]:
-    """The prefix of a command of the server's user. Its servers end with it, where namespaces of PIDs are allowed.
+def as_confined_user(fuse: Path | None = None) -> list[str]:
+    """The prefix of a command of the server's user. Its servers end with it, where namespaces of PIDs are allowed, and
+    so do their mounts; there `fuse` is /dev/fuse, which may be closed to that user.
 
     A shell is the first process there, and not make: that is confused by the orphans which it gets. perf wants a /proc
     of the namespace, which may be forbidden.
@@ -71,7 +77,8 @@ def as_confined_user() -> list[str]:
         own = ["setpriv", "--pdeathsig=KILL", "unshare", "--pid", *proc, "--fork", "--kill-child"]
         prefix = [*own, "sh", "-c", '"$@"; exit $?', "sh"]
         if subprocess.run([*prefix, "true"], capture_output=True).returncode == 0:
-            return [*prefix, *as_server_user()]
+            device = ["sh", "-c", 'mount --bind "$0" /dev/fuse && exec "$@"', fuse] if fuse and proc else []
+            return [*prefix, *map(str, device), *as_server_user()]
     return as_server_user()
 
 
@@ -91,6 +98,8 @@ class Tree:
 
     folder: Path
     configure: Sequence[str] = CONFIGURE
+    on_mount: bool = False
+    """Its servers run on `pgquern mount`, with full_page_writes = off."""
 
     @property
     def postgres(self) -> Path:
@@ -102,9 +111,20 @@ class Tree:
         give(log.parent)
         with log.open("wb") as out:
             return subprocess.run(
-                [*as_confined_user(), *command], cwd=self.folder, env=kept, stdin=subprocess.DEVNULL,
+                [*as_confined_user(self.fuse), *command], cwd=self.folder, env=kept, stdin=subprocess.DEVNULL,
                 stdout=out, stderr=subprocess.STDOUT, timeout=HANG_SECONDS,
             ).returncode  # fmt: skip
+
+    @property
+    def fuse(self) -> Path | None:
+        """A device of its own, if this process may make one."""
+        if not self.on_mount or os.getuid():
+            return None
+        device = self.folder.with_name("fuse")
+        if not device.exists():
+            os.mknod(device, stat.S_IFCHR | 0o600, os.stat("/dev/fuse").st_rdev)
+            device.chmod(0o666)
+        return device
 
     def must(self, *command: str | Path) -> None:
         log = self.folder.with_name(f"{self.folder.name}.log")
@@ -119,8 +139,21 @@ class Tree:
         """Upstream's `make check` in one of its folders; `only` narrows its TAP tests."""
         began = time.monotonic()
         words = [f"PROVE_FLAGS=-j{TAP_TESTS_A_CPU * (os.cpu_count() or 1)}", *([f"PROVE_TESTS={only}"] if only else [])]
+        if self.on_mount:
+            self.must("make", "-s", "-C", folder, "temp-install")
+            self.wrap()
+            words.append("NO_TEMP_INSTALL=yes")
         code = self.run("make", "-s", "-C", folder, "check", *words, log=log, environment={**PATIENCE, **environment})
         return Ran(code, count_tests(log.read_text(errors="replace")), round(time.monotonic() - began, 1), log)
+
+    def wrap(self) -> None:
+        """Puts on_mount.sh in the place of those programs in the installation that start and stop servers."""
+        programs = next(self.folder.glob("tmp_install/**/bin"))
+        give(programs / "real")
+        shutil.copy(MOUNT, programs / "real")
+        for name in ("postgres", "pg_ctl"):
+            (programs / name).rename(programs / "real" / name)
+            shutil.copy(Path(__file__).with_name("on_mount.sh"), programs / name)
 
 
 def count_tests(log: str) -> int:
@@ -169,9 +202,9 @@ def library(work: Path, kinds: Sequence[Kind]) -> str:
     )
 
 
-def changed(work: Path, base: Tree, name: str, texts: Mapping[Path, str], custom: str) -> Tree:
+def changed(work: Path, base: Tree, name: str, texts: Mapping[Path, str], custom: str, on_mount: bool = False) -> Tree:
     """A copy of the built control in which these files have these texts, and what they change is built anew."""
-    tree = Tree(base.folder.with_name(name), base.configure)
+    tree = Tree(base.folder.with_name(name), base.configure, on_mount)
     touched = tree.folder.with_name(f"{name}.files")
     if not touched.exists():
         shutil.rmtree(tree.folder, ignore_errors=True)

@@ -226,3 +226,8 @@ def ran(code: int, tests: int) -> Ran:
 )
 def test_only_the_same_tests_all_passed_are_a_success(control: Ran, ours: Ran, says: str) -> None:
     assert Compared("regress", control, ours, {}).reason == says
+    assert Compared("regress", control, ours, {}, starts=2).reason == says.replace("with our kernels", "on the mount")
+
+
+def test_servers_that_never_start_on_the_mount_are_no_success() -> None:
+    assert Compared("regress", ran(0, 7), ran(0, 7), {}, starts=0).reason == "no server started on the mount"
