@@ -163,10 +163,13 @@ static pgq_status asking(pgq_prefetch_job *job)
 }
 #else
 
+#include "../tools/judge/watch.h"
+
 #define SERVES simulate
 enum { LENT_MOST = 6, TOO_MANY = 1 << 22, FILES = 5, FULL = 32 };
 
 static pgq_prefetch_job now; /* of the call that is staged, as the caller has it */
+static int64_t ahead;        /* blocks that it has advised, less those that it has replayed */
 static unsigned long replayed, refused_calls;
 
 static size_t fd_count(const pgq_prefetch_job *job)
@@ -192,6 +195,7 @@ static void stage(judge_host *host, void *there)
     arguments *a = there;
 
     now = a->job == NULL ? (pgq_prefetch_job){0} : *a->job;
+    ahead = 0;
     pgq_prefetch_job *job = judge_lend(host, &a->job, sizeof *job, 8);
     if (job == NULL)
         return;
@@ -242,8 +246,24 @@ static int64_t answer(const judge_question *q, void *bytes)
     }
 }
 
+/* How it looks ahead is its own, but for these. */
+static void look_ahead(const judge_question *q)
+{
+    const pgq_prefetch_io none = {0}, *io = now.io == NULL ? &none : now.io;
+
+    if ((q->what == FILE_READ && io->read != NULL) || (q->what == FILE_ADVISE && io->advise != NULL) ||
+        (q->what == FILE_CACHED && io->cached != NULL))
+        pgq_judge_breaks("it asks the system where its caller stands between");
+    if (q->what == ADVISE || (q->what == FILE_ADVISE && q->flag == POSIX_FADV_WILLNEED))
+        ahead += (int64_t)(q->size / 8192);
+    ahead -= q->what == USE;
+    if (now.use != NULL && ahead > (int64_t)now.concurrency)
+        pgq_judge_breaks("it has advised more blocks than `concurrency` that are not replayed yet");
+}
+
 static void serve(judge_host *host, judge_question *q)
 {
+    look_ahead(q);
     void *bytes = judge_reach(host, q->at, q->size);
     bool needs = q->what == READ || q->what == USE || q->what == FILE_READ;
 

@@ -12,9 +12,9 @@ pgq_status candidate(const pgq_datfrozenxid_rows *rows, const pgq_datfrozenxid_p
 {
     pgq_datfrozenxid_rows near;
 
-    if (rows != NULL && rows->n <= 1u << 28 && rows->stride != 0 && rows->n > UINT32_MAX / rows->stride) {
+    if (rows != NULL && rows->n <= 1u << 28 && rows->stride != 0 && rows->n > UINT32_MAX / rows->stride + 1) {
         near = *rows;
-        near.n = UINT32_MAX / rows->stride;
+        near.n = UINT32_MAX / rows->stride + 1;
         rows = &near;
     }
     return pgq_datfrozenxid_min_frozen_strided_scalar(rows, start, last_sane, minimum);
