@@ -5,7 +5,16 @@
 #include <stdio.h>
 
 #define ANY_BYTES 0 /* the page */
-enum { LENT_MOST = 1, PAGE_SIZE = 8192, HEADER = 24, MOST_TUPLES = 291, NORMAL = 1, REDIRECT = 2, DEAD = 3 };
+enum {
+    LENT_MOST = 1,
+    PAGE_SIZE = 8192,
+    HEADER = 24,
+    MOST_TUPLES = 291,
+    MOST_LINES = (PAGE_SIZE - HEADER) / 4,
+    NORMAL = 1,
+    REDIRECT = 2,
+    DEAD = 3
+};
 static unsigned long repaired, refused_calls[16];
 
 static void stage(judge_host *host, void *there)
@@ -30,10 +39,13 @@ static void fill(inputs *in, arguments *a)
 {
     char *page = take(in, PAGE_SIZE);
     size_t n = in->n >= 0       ? length(in, 0)
+               : one_in(in, 64) ? below(in, MOST_LINES + 1)
                : one_in(in, 16) ? 288 + below(in, 6)
                                 : below(in, one_in(in, 2) ? 40 : 290);
     unsigned special = PAGE_SIZE - (one_in(in, 4) ? 8 * (unsigned)below(in, 4) : 0), upper = special;
-    unsigned lower = HEADER + 4 * (unsigned)n, room = n == 0 ? 0 : (special - lower) / (unsigned)n / 8 * 8;
+    unsigned lower = HEADER + 4 * (unsigned)n,
+             tuples = n < MOST_TUPLES + 2 ? (unsigned)n : (unsigned)below(in, MOST_TUPLES);
+    unsigned room = tuples == 0 || lower > special ? 0 : (special - lower) / tuples / 8 * 8;
     unsigned live = in->percent >= 0 ? (unsigned)in->percent : (unsigned)below(in, 101);
     bool mixed = one_in(in, 2), shuffled = one_in(in, 3), gaps = one_in(in, 4);
 
@@ -42,7 +54,9 @@ static void fill(inputs *in, arguments *a)
         memcpy(page + i, &word, sizeof word);
     }
     for (size_t i = 0; i < n; i++) {
-        unsigned len = room == 0 ? 0 : mixed ? 1 + (unsigned)below(in, room) : room - (unsigned)below(in, 8);
+        unsigned len = room == 0 || i >= tuples ? 0
+                       : mixed                  ? 1 + (unsigned)below(in, room)
+                                                : room - (unsigned)below(in, 8);
         bool gone = below(in, 100) >= live;
         unsigned aligned = (len + 7) / 8 * 8;
 

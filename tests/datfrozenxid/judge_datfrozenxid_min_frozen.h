@@ -9,10 +9,10 @@ static void stage(judge_host *host, void *there)
 {
     arguments *a = there;
 
-    judge_lend(host, &a->bounds, sizeof *a->bounds, 4);
+    judge_show(host, &a->bounds, sizeof *a->bounds, 4);
     judge_lend(host, &a->minimum, sizeof *a->minimum, 4);
     if (a->n <= 1u << 28)
-        judge_lend(host, &a->values, a->n * sizeof *a->values, 4);
+        judge_show(host, &a->values, a->n * sizeof *a->values, 4);
     else
         judge_forbid(host, &a->values);
 }
@@ -28,9 +28,11 @@ static void fill(inputs *in, arguments *a)
     bounds->multixact = one_in(in, 2);
     a->n = length(in, MOST_VALUES);
     values = take(in, a->n * sizeof *values);
-    bool faults = in->n < 0 && one_in(in, 3);
+    bool faults = in->n < 0 && one_in(in, 3), young = in->n < 0 && one_in(in, a->n > LONG ? 1 : 4);
     for (size_t i = 0; i < a->n; i++)
-        values[i] = some_value(in, last, faults);
+        values[i] = some_value(in, last, faults, young);
+    if (young && a->n > 0)
+        values[below(in, a->n)] = deciding_value(in, last);
     a->values = values;
     a->bounds = bounds;
     a->minimum = take(in, sizeof *a->minimum);

@@ -24,20 +24,20 @@ static bool is_sound(const pgq_datfrozenxid_rows *rows)
 static void stage(judge_host *host, void *there)
 {
     arguments *a = there;
-    pgq_datfrozenxid_rows *rows = judge_lend(host, &a->rows, sizeof *a->rows, 8);
+    pgq_datfrozenxid_rows *rows = judge_show(host, &a->rows, sizeof *a->rows, 8);
 
-    judge_lend(host, &a->start, sizeof *a->start, 4);
-    judge_lend(host, &a->last_sane, sizeof *a->last_sane, 4);
+    judge_show(host, &a->start, sizeof *a->start, 4);
+    judge_show(host, &a->last_sane, sizeof *a->last_sane, 4);
     judge_lend(host, &a->minimum, sizeof *a->minimum, 4);
     if (rows == NULL || rows->records == NULL)
         return;
     if (!is_sound(rows))
         judge_forbid(host, &rows->records);
     else if (rows->stride <= JUDGE_AREA)
-        judge_lend(host, &rows->records, bytes_of(rows), 1);
+        judge_show(host, &rows->records, bytes_of(rows), 1);
     else { /* what lies between the fields need not be there */
         const char *from = rows->records;
-        char *to = judge_place(host, &rows->records, bytes_of(rows), 1);
+        char *to = judge_show_later(host, &rows->records, bytes_of(rows), 1);
         for (size_t at = 0, i = 0; i < rows->n; i++, at += rows->stride) {
             to[at + rows->relkind_at] = from[at + rows->relkind_at];
             memcpy(to + at + rows->relfrozenxid_at, from + at + rows->relfrozenxid_at, 8);
@@ -53,16 +53,24 @@ static void fill(inputs *in, arguments *a)
 
     *last = (pgq_datfrozenxid_pair){some_last(in), some_last(in)};
     *start = (pgq_datfrozenxid_pair){normal(some_id(in, last->xid)), normal(some_id(in, last->multi))};
-    size_t n = length(in, 1500),
-           stride = in->n >= 0 || one_in(in, 2) ? 144 + 8 * below(in, 9) : 9 + below(in, 300);
+    const bool far = in->n < 0 && one_in(in, 4096); /* beyond 4 GiB */
+    size_t n = far ? below(in, 7) : length(in, 1500), stride = 9 + below(in, 300);
+    if (far)
+        stride += 1u << 30;
+    else if (in->n >= 0 || one_in(in, 2))
+        stride = 144 + 8 * below(in, 9);
     size_t xid_at = in->n >= 0 ? 124 : below(in, stride - 8), kind_at = in->n >= 0 ? 115 : below(in, stride);
     if (kind_at >= xid_at && kind_at < xid_at + 8)
         kind_at = xid_at + 8;
     *rows = (pgq_datfrozenxid_rows){NULL, n, stride, kind_at, xid_at};
     char *records = take(in, n * stride + 16);
-    bool faults = in->n < 0 && one_in(in, 3);
+    bool faults = in->n < 0 && one_in(in, 3), young = in->n < 0 && one_in(in, n > LONG ? 1 : 4);
+    size_t decides = young && n > 0 ? below(in, n) : SIZE_MAX;
     for (size_t i = 0; i < n; i++) {
-        uint32_t ids[2] = {some_value(in, last->xid, faults), some_value(in, last->multi, faults)};
+        uint32_t ids[2] = {some_value(in, last->xid, faults, young),
+                           some_value(in, last->multi, faults, young)};
+        if (i == decides)
+            ids[decides % 2] = deciding_value(in, decides % 2 == 0 ? last->xid : last->multi);
         char *at = records + i * stride;
         at[kind_at] = kinds[kept(in, 60) ? below(in, 3) : below(in, sizeof kinds)];
         memcpy(at + xid_at, ids, sizeof ids);

@@ -8,9 +8,9 @@ static void stage(judge_host *host, void *there)
 {
     arguments *a = there;
 
-    judge_lend(host, &a->stored, sizeof *a->stored, 4);
-    judge_lend(host, &a->minimum, sizeof *a->minimum, 4);
-    judge_lend(host, &a->last_sane, sizeof *a->last_sane, 4);
+    judge_show(host, &a->stored, sizeof *a->stored, 4);
+    judge_show(host, &a->minimum, sizeof *a->minimum, 4);
+    judge_show(host, &a->last_sane, sizeof *a->last_sane, 4);
     judge_lend(host, &a->changes, sizeof *a->changes, 1);
 }
 

@@ -5,7 +5,7 @@
 
 #include <stdio.h>
 
-enum { MOST_VALUES = 6000 };
+enum { MOST_VALUES = 6000, LONG = 10000 };
 static unsigned long done, refused_calls;
 
 /* At most half the ring before `last`: what is sane. */
@@ -19,9 +19,19 @@ __attribute__((unused)) static uint32_t some_last(inputs *in)
     return normal((uint32_t)edge(in, 32));
 }
 
-/* What a scan meets: an id that is sane, and seldom 0, a permanent one, one in the future or just not. */
-__attribute__((unused)) static uint32_t some_value(inputs *in, uint32_t last, bool faults)
+/* Of an array whose other ids are all young, the one that decides: the oldest that there is, a permanent one, one in the future. */
+__attribute__((unused)) static uint32_t deciding_value(inputs *in, uint32_t last)
 {
+    uint32_t near = (uint32_t)below(in, 3);
+
+    return one_in(in, 2) ? last - INT32_MAX + near : one_in(in, 2) ? near : last + 1 + near;
+}
+
+/* What a scan meets: an id that is sane, and seldom 0, a permanent one, one in the future or just not. */
+__attribute__((unused)) static uint32_t some_value(inputs *in, uint32_t last, bool faults, bool young)
+{
+    if (young)
+        return normal(last - (uint32_t)below(in, 1 << 16));
     if (one_in(in, 50))
         return (uint32_t)below(in, 3);
     if (faults && one_in(in, 400))

@@ -163,10 +163,13 @@ static pgq_status asking(pgq_prefetch_job *job)
 }
 #else
 
+#include "../tools/judge/watch.h"
+
 #define SERVES simulate
 enum { LENT_MOST = 6, TOO_MANY = 1 << 22, FILES = 5, FULL = 32 };
 
 static pgq_prefetch_job now; /* of the call that is staged, as the caller has it */
+static int64_t ahead;        /* blocks that it has advised, less those that it has replayed */
 static unsigned long replayed, refused_calls;
 
 static size_t fd_count(const pgq_prefetch_job *job)
@@ -179,10 +182,10 @@ static size_t fd_count(const pgq_prefetch_job *job)
 }
 
 /* What says that it is larger than any memory is refused before it is looked at. */
-static void lend(judge_host *host, void *field, size_t n, size_t size)
+static void show(judge_host *host, void *field, size_t n, size_t size)
 {
     if (n < TOO_MANY)
-        judge_lend(host, field, n * size, 8);
+        judge_show(host, field, n * size, 8);
     else
         judge_forbid(host, field);
 }
@@ -192,16 +195,17 @@ static void stage(judge_host *host, void *there)
     arguments *a = there;
 
     now = a->job == NULL ? (pgq_prefetch_job){0} : *a->job;
+    ahead = 0;
     pgq_prefetch_job *job = judge_lend(host, &a->job, sizeof *job, 8);
     if (job == NULL)
         return;
     size_t files = fd_count(&now);
-    lend(host, &job->fds, files, sizeof *job->fds);
-    lend(host, &job->segments, job->file_count, sizeof *job->segments);
-    lend(host, &job->accesses, job->access_count, sizeof *job->accesses);
-    lend(host, &job->record_blocks, job->record_count, sizeof *job->record_blocks);
-    lend(host, &job->steps, job->step_space, sizeof *job->steps);
-    lend(host, &job->io, 1, sizeof *job->io);
+    show(host, &job->fds, files, sizeof *job->fds);
+    show(host, &job->segments, job->file_count, sizeof *job->segments);
+    show(host, &job->accesses, job->access_count, sizeof *job->accesses);
+    show(host, &job->record_blocks, job->record_count, sizeof *job->record_blocks);
+    judge_lend(host, &job->steps, job->step_space * sizeof *job->steps, 8);
+    show(host, &job->io, 1, sizeof *job->io);
 }
 
 /* The tests' own calls, and files of the job. */
@@ -242,8 +246,24 @@ static int64_t answer(const judge_question *q, void *bytes)
     }
 }
 
+/* How it looks ahead is its own, but for these. */
+static void look_ahead(const judge_question *q)
+{
+    const pgq_prefetch_io none = {0}, *io = now.io == NULL ? &none : now.io;
+
+    if ((q->what == FILE_READ && io->read != NULL) || (q->what == FILE_ADVISE && io->advise != NULL) ||
+        (q->what == FILE_CACHED && io->cached != NULL))
+        pgq_judge_breaks("it asks the system where its caller stands between");
+    if (q->what == ADVISE || (q->what == FILE_ADVISE && q->flag == POSIX_FADV_WILLNEED))
+        ahead += (int64_t)(q->size / 8192);
+    ahead -= q->what == USE;
+    if (now.use != NULL && ahead > (int64_t)now.concurrency)
+        pgq_judge_breaks("it has advised more blocks than `concurrency` that are not replayed yet");
+}
+
 static void serve(judge_host *host, judge_question *q)
 {
+    look_ahead(q);
     void *bytes = judge_reach(host, q->at, q->size);
     bool needs = q->what == READ || q->what == USE || q->what == FILE_READ;
 
@@ -258,12 +278,20 @@ static uint64_t mixed(uint64_t x)
     return x ^ x >> 29;
 }
 
+/* More blocks than 32 bits number. */
+static bool is_vast(int fd)
+{
+    return fd % 32 == 22;
+}
+
 /* Few have a handful of blocks, an eighth those of a full segment; some end with a part of one. */
 static int64_t size_of(int fd)
 {
     uint64_t any = mixed((uint64_t)fd);
     uint64_t blocks = fd % 8 == 0 ? any % 8 : fd % 8 == 1 ? FULL : 16 + any % 16;
 
+    if (is_vast(fd))
+        return INT64_C(1) << 46;
     return fd % 97 == 0 ? -EBADF : (int64_t)(blocks * 8192 + (fd % 8 > 1 && any % 5 == 0 ? 2000 : 0));
 }
 
@@ -319,7 +347,10 @@ static void fill(inputs *in, arguments *a)
         accesses[i].file = i > 0 && one_in(in, 2) ? accesses[i - 1].file
                            : one_in(in, 800)      ? (uint32_t)edge(in, 32)
                                              : (uint32_t)below(in, job->file_count + (job->file_count == 0));
-        accesses[i].block = one_in(in, 3)     ? last + 1
+        const bool vast =
+            job->segments == NULL && accesses[i].file < job->file_count && is_vast(fds[accesses[i].file]);
+        accesses[i].block = vast              ? (uint32_t)edge(in, 32)
+                            : one_in(in, 3)   ? last + 1
                             : one_in(in, 4)   ? last
                             : one_in(in, 100) ? (uint32_t)edge(in, 32)
                                               : (uint32_t)below(in, 20);

@@ -11,7 +11,7 @@ static void stage(judge_host *host, void *there)
 {
     arguments *a = there;
 
-    lend_committed(host, &a->committed, a->m);
+    lend_committed(host, &a->committed, a->m, judge_lend);
     if (a->m <= MOST_XIDS << 16)
         judge_lend(host, &a->batch, a->m * sizeof *a->batch, 4);
     else
@@ -20,7 +20,7 @@ static void stage(judge_host *host, void *there)
 
 static void fill(inputs *in, arguments *a)
 {
-    a->m = in->percent >= 0 ? (size_t)in->percent : below(in, one_in(in, 8) ? 700 : 24);
+    a->m = in->percent >= 0 ? (size_t)in->percent : in->n >= 0 ? below(in, 24) : length(in, 700);
     a->committed = some_committed(in, a->m + below(in, 5), in->n >= 0 || one_in(in, 2));
     a->batch = take(in, a->m * sizeof *a->batch);
     for (size_t i = 0; i < a->m; i++)

@@ -13,7 +13,7 @@ static unsigned long purged, refused_calls;
 
 static void stage(judge_host *host, void *there)
 {
-    lend_committed(host, &((arguments *)there)->committed, 0);
+    lend_committed(host, &((arguments *)there)->committed, 0, judge_lend);
 }
 
 static void fill(inputs *in, arguments *a)

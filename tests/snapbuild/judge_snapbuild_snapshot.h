@@ -11,7 +11,7 @@ static void stage(judge_host *host, void *there)
 {
     arguments *a = there;
 
-    lend_committed(host, &a->committed, 0);
+    lend_committed(host, &a->committed, 0, judge_show);
     if (a->xip_space <= MOST_XIDS << 16)
         judge_lend(host, &a->xip, a->xip_space * sizeof *a->xip, 4);
     else

@@ -89,16 +89,17 @@ __attribute__((unused)) static void spoil(inputs *in, pgq_snapbuild_committed **
     }
 }
 
-/* What counts, and space for so many more. */
-__attribute__((unused)) static void lend_committed(judge_host *host, void *field, size_t more)
+/* What counts, and space for so many more: judge_lend; or judge_show. */
+__attribute__((unused)) static void lend_committed(judge_host *host, void *field, size_t more,
+                                                   void *(*lend)(judge_host *, void *, size_t, size_t))
 {
-    pgq_snapbuild_committed *c = judge_lend(host, field, sizeof *c, 8);
+    pgq_snapbuild_committed *c = lend(host, field, sizeof *c, 8);
 
     if (c == NULL)
         return;
     size_t space = c->xcnt_space - c->xcnt;
     if (c->xcnt <= c->xcnt_space && c->xcnt_space <= 1u << 28)
-        judge_lend(host, &c->xip, (c->xcnt + (more < space ? more : space)) * sizeof *c->xip, 4);
+        lend(host, &c->xip, (c->xcnt + (more < space ? more : space)) * sizeof *c->xip, 4);
     else
         judge_forbid(host, &c->xip);
 }

@@ -22,7 +22,7 @@ static void stage(judge_host *host, void *there)
     arguments *a = there;
 
     if (is_sound(a)) {
-        judge_lend(host, &a->pages, a->count * a->block_size, 1);
+        judge_show(host, &a->pages, a->count * a->block_size, 1);
         judge_lend(host, &a->checksums, a->count * sizeof *a->checksums, 2);
     } else {
         judge_forbid(host, &a->pages);
@@ -33,8 +33,12 @@ static void stage(judge_host *host, void *there)
 /* Pages of few words that differ, of runs, or of any. A word of three counts is the block's number: of every size. */
 static void fill(inputs *in, arguments *a)
 {
-    a->block_size = in->n >= 0 ? 8192 : (size_t)SMALLEST << below(in, below(in, 8) ? 1 : SIZES);
-    a->count = in->n >= 0 ? (size_t)in->n : 1 + below(in, one_in(in, 16) ? 9 : 2);
+    const bool many = in->n < 0 && one_in(in, 1 << 15);
+
+    a->block_size = in->percent >= 0 ? 8192 : (size_t)SMALLEST << below(in, many || below(in, 8) ? 1 : SIZES);
+    a->count = in->n >= 0 ? (size_t)in->n
+               : many     ? (1 << 16) + below(in, 9)
+                          : 1 + below(in, one_in(in, 16) ? 9 : 2);
     a->first_block = (uint32_t)edge(in, 32);
     if (a->count > UINT32_MAX - a->first_block)
         a->first_block -= (uint32_t)a->count;

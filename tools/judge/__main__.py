@@ -7,7 +7,8 @@ functions and constants is refused by name. Then it runs in a process of its own
 call. The
 stem's own tests call it there, as one more variant of its kind; and a million inputs, made in C, are given to it and to
 ours. A component is called there, too; what reads files asks outside for their bytes, and has no io_uring. In each call
-the memory that it asks for is empty. A kernel may know by its surroundings that it is judged: nobody sees that.
+the memory that it asks for is empty, and what it may only read it cannot write. A kernel may know by its surroundings
+that it is judged, go another way on another CPU, or go wrong after more calls than a trial makes: nobody sees that.
 
 A fault of a component is not seen that needs more than fifteen requests at a time, 300 held ranges, or 16,384 requests
 before them (a lock), or more than 600 entries or 125,000 calls of one cache (a policy). Nor is one that a single number

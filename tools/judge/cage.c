@@ -25,6 +25,7 @@
 #include <unistd.h>
 
 enum { CPU_SECONDS = 20, CALLS_OF_A_HOST = 1000, LOOK_MS = 1000 };
+#define SEAMS (((uintptr_t)2 << 30) - 1)
 
 /* Of a batch; a test of the judge itself may ask for fewer. */
 static unsigned cpu_seconds(void)
@@ -80,9 +81,11 @@ static void say_end(judge_host *host)
     if (host->why[0] != '\0')
         return;
     int number = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
-    const char *says = number == SIGSEGV || number == SIGBUS ? ": an access beyond a buffer?"
-                       : number == SIGILL ? ": undefined behaviour, or an instruction that this CPU lacks"
-                                          : "";
+    const char *says =
+        number == SIGSEGV || number == SIGBUS
+            ? ": an access beyond a buffer, a write to what it may only read, a look at a clock?"
+        : number == SIGILL ? ": undefined behaviour, or an instruction that this CPU lacks"
+                           : "";
     snprintf(host->why, sizeof host->why, "it crashes with SIG%s%s", number ? sigabbrev_np(number) : "?",
              says);
 }
@@ -156,8 +159,8 @@ void judge_move(void)
     do {
         if (getrandom(&any, sizeof any, 0) != sizeof any)
             broken("no chance");
-        base = (uintptr_t)0x550000000000 + (any % 0x2af000 << 24);
-    } while (base < heap_end && base + JUDGE_SIZE > heap);
+        base = (uintptr_t)0x550000000000 + (any % 0x2a0000 << 24);
+    } while (base < heap_end && base + JUDGE_SPAN > heap);
 }
 
 void judge_start(judge_host *host, const char *program)
@@ -206,6 +209,7 @@ void judge_start(judge_host *host, const char *program)
     judge_clear(host);
     if (!wait_for_question(host))
         broken(host->why);
+    host->stack = ((judge_head *)host->memory)->stack;
 }
 
 void judge_end(judge_host *host)
@@ -237,8 +241,8 @@ void judge_clear(judge_host *host)
 
 void judge_wipe(judge_host *host)
 {
-    if (fallocate(host->memory_fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, JUDGE_ARGUMENTS,
-                  (off_t)(JUDGE_SIZE - JUDGE_ARGUMENTS)) != 0)
+    if (fallocate(host->memory_fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, sizeof(judge_head),
+                  (off_t)(JUDGE_SIZE - sizeof(judge_head))) != 0)
         broken("the memory cannot be emptied");
 }
 
@@ -254,7 +258,10 @@ static int by_place(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* All of its private memory that can be written, but for the stacks: to `bytes`, of `most`. 0: nobody may look. */
+/*
+ * All of its private memory that can be written, but for the stack below its loop: to `bytes`, of `most`. 0: nobody may
+ * look.
+ */
 static size_t private_memory(const judge_host *host, char *bytes, size_t most)
 {
     char path[64], line[512];
@@ -266,9 +273,9 @@ static size_t private_memory(const judge_host *host, char *bytes, size_t most)
         size_t from, to;
         char access[8];
 
-        if (sscanf(line, "%zx-%zx %7s", &from, &to, access) != 3 || strcmp(access, "rw-p") != 0 ||
-            strstr(line, "[stack]") != NULL)
+        if (sscanf(line, "%zx-%zx %7s", &from, &to, access) != 3 || strcmp(access, "rw-p") != 0)
             continue;
+        from = from < host->stack && host->stack < to ? host->stack : from;
         struct iovec ours = {bytes + all, to - from}, theirs = {(void *)from, to - from}; // NOLINT
         if (all + (to - from) > most ||
             process_vm_readv(host->pid, &ours, 1, &theirs, 1, 0) != (ssize_t)(to - from)) {
@@ -285,8 +292,10 @@ static size_t private_memory(const judge_host *host, char *bytes, size_t most)
 const char *judge_look(judge_host *host, size_t arguments)
 {
     enum { OWN = 8 << 20 };
-    size_t next = 0, clean = JUDGE_ARGUMENTS + arguments;
+    size_t next = 0, clean = JUDGE_ARGUMENTS + arguments, behind = offsetof(judge_head, free);
 
+    if (!is_empty(host->memory + behind, JUDGE_ARGUMENTS - behind))
+        return "it writes where nothing was given to it";
     qsort(host->given, host->given_count, sizeof host->given[0], by_place);
     for (off_t from = JUDGE_ARGUMENTS, to; (from = lseek(host->memory_fd, from, SEEK_DATA)) >= 0; from = to) {
         to = lseek(host->memory_fd, from, SEEK_HOLE);
@@ -346,13 +355,20 @@ static size_t place(judge_host *host, size_t size, size_t align)
         if (host->packed)
             host->next = (host->next + 1) % (JUDGE_AREAS - 1);
     }
+    /* Who takes 32 bits of an address for it goes wrong there. */
+    size_t seam = ((host->base + host->low[JUDGE_AREAS - 1] + JUDGE_AREA) | SEAMS) + 1 - host->base;
+    bool across = host->seams && size + 64 < JUDGE_AREA && judge_random(&host->random) % 16 == 0 &&
+                  seam + JUDGE_JUMBO / 2 < host->high[JUDGE_AREAS - 1];
+    area = across ? JUDGE_AREAS - 1 : area;
     if (host->high[area] - host->low[area] < size + 64)
         broken("a call is too large");
     bool upper = (judge_random(&host->random) >> 32) % 4 != 0;
     size_t odd =
         align == 1 ? (judge_random(&host->random) >> 32) % 2 * ((judge_random(&host->random) >> 32) % 32) : 0;
     size_t at = upper ? ((host->high[area] - size) & ~mask) - odd : ((host->low[area] + mask) & ~mask) + odd;
-    if (upper)
+    if (across)
+        at = (seam - size / 2) & ~mask;
+    if (upper && !across)
         host->high[area] = at;
     else
         host->low[area] = at + size;
@@ -363,30 +379,47 @@ static size_t place(judge_host *host, size_t size, size_t align)
     return at;
 }
 
-void *judge_place(judge_host *host, void *field, size_t size, size_t align)
+/* Memory for something, whose address in the host *field becomes. */
+static char *give(judge_host *host, void *field, size_t size, size_t align, bool shown)
 {
     size_t at = place(host, size, align);
-    uintptr_t theirs = host->base + at;
+    uintptr_t theirs = host->base + at + (shown ? JUDGE_SHOWN : 0);
 
     host->large |= size > JUDGE_AREA;
     memcpy(field, &theirs, sizeof theirs);
     return host->memory + at;
 }
 
-void *judge_lend(judge_host *host, void *field, size_t size, size_t align)
+static void *lend(judge_host *host, void *field, size_t size, size_t align, bool shown)
 {
-    void *ours;
+    judge_lent lent = {.size = size, .field = (size_t)((char *)field - host->memory)};
 
-    memcpy(&ours, field, sizeof ours);
-    if (ours == NULL)
+    memcpy(&lent.ours, field, sizeof lent.ours);
+    if (lent.ours == NULL)
         return NULL;
     if (host->lent_count == JUDGE_LENT)
         broken("a batch is too long");
-    char *there = judge_place(host, field, size, align);
-    copy(there, ours, size);
-    host->lent[host->lent_count++] =
-        (judge_lent){ours, (size_t)(there - host->memory), size, (size_t)((char *)field - host->memory)};
+    char *there = give(host, field, size, align, shown);
+    copy(there, lent.ours, size);
+    lent.at = (size_t)(there - host->memory);
+    memcpy(&lent.theirs, field, sizeof lent.theirs);
+    host->lent[host->lent_count++] = lent;
     return there;
+}
+
+void *judge_lend(judge_host *host, void *field, size_t size, size_t align)
+{
+    return lend(host, field, size, align, false);
+}
+
+void *judge_show(judge_host *host, void *field, size_t size, size_t align)
+{
+    return lend(host, field, size, align, true);
+}
+
+void *judge_show_later(judge_host *host, void *field, size_t size, size_t align)
+{
+    return give(host, field, size, align, true);
 }
 
 void judge_forbid(judge_host *host, void *field)
@@ -437,6 +470,13 @@ bool judge_run(judge_host *host, uint64_t calls, uint64_t *ns)
     }
     if (ns != NULL)
         *ns = cpu_ns(host) - start;
+    const judge_question asked = {.answer = head->question.answer};
+    if (head->calls != calls || memcmp(&head->question, &asked, sizeof asked) != 0) {
+        snprintf(host->why, sizeof host->why, "it writes where nothing was given to it");
+        return false;
+    }
+    head->question.answer = 0;
+    memset(head->free, 0, sizeof head->free);
     if (head->blocks != 0) {
         snprintf(host->why, sizeof host->why, "it keeps memory that it asked for from call to call");
         return false;
@@ -499,10 +539,10 @@ void judge_call(void *arguments, size_t size, void (*stage)(judge_host *, void *
     /* The pointers are ours again, then all comes back: what was lent first is what the others stand in. */
     for (size_t i = 0; i < host.lent_count; i++) {
         judge_lent *lent = &host.lent[i];
-        uintptr_t theirs = host.base + lent->at, now;
+        uintptr_t now;
 
         memcpy(&now, host.memory + lent->field, sizeof now);
-        if (now != theirs) {
+        if (now != lent->theirs) {
             fprintf(stderr, "\njudge: it changes a pointer that it was given\n");
             abort();
         }

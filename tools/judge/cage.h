@@ -5,7 +5,7 @@
  * that is timed, and no output changes while it is looked at. Arguments lie in memory that both share.
  *
  * The host maps that memory where its keeper says, by chance each time. What the keeper gives a kernel ends, or begins, at a
- * page without access.
+ * page without access. What a kernel may read alone lies where it cannot write: in a second map of the same memory.
  */
 #ifndef PGQUERN_JUDGE_CAGE_H
 #define PGQUERN_JUDGE_CAGE_H
@@ -23,6 +23,8 @@ enum { JUDGE_PAGE = 4096, JUDGE_AREAS = 64, JUDGE_LENT = 1 << 16, JUDGE_MEMORY_F
 #define JUDGE_HEAP_AT (JUDGE_HEAD + JUDGE_AREAS * (JUDGE_AREA + JUDGE_PAGE) + JUDGE_JUMBO + 2 * JUDGE_PAGE)
 #define JUDGE_HEAP    ((size_t)8 << 30) /* what a kernel gets when it asks for memory */
 #define JUDGE_SIZE    (JUDGE_HEAP_AT + JUDGE_HEAP)
+#define JUDGE_SHOWN   ((size_t)64 << 30) /* in the host: from here on the areas once more, to be read alone */
+#define JUDGE_SPAN    (JUDGE_SHOWN + JUDGE_HEAP_AT)
 
 /* What a kernel asks its keeper for in the middle of a call, by the number `what`, above 0: its stem says what that means. */
 typedef struct judge_question {
@@ -38,11 +40,13 @@ typedef struct judge_question {
 typedef struct judge_head {
     uint64_t calls;  /* of the batch */
     uint64_t blocks; /* that its calls have asked for and not given back */
-    bool changed;    /* the registers that say how the CPU works are not as a function must leave them */
+    uint64_t
+        changed; /* not 0: the registers that say how the CPU works are not as a function must leave them */
+    uint64_t stack; /* above it nothing of the host's stack changes any more */
+    judge_question question;
     struct {
         uint64_t low, high;
-    } free[JUDGE_AREAS]; /* what is left of each area; a batch of no calls touches the rest */
-    judge_question question;
+    } free[JUDGE_AREAS]; /* what is left of each area; a batch of no calls touches the rest. Else 0 */
 } judge_head;
 
 enum { JUDGE_ARGUMENTS = 4096 }; /* where they begin */
@@ -62,7 +66,8 @@ static inline size_t judge_area_size(unsigned area)
 typedef struct judge_lent {
     void *ours; /* where it came from */
     size_t at, size;
-    size_t field; /* where the pointer to it stands, in the shared memory */
+    uintptr_t theirs; /* its address in the host */
+    size_t field;     /* where the pointer to it stands, in the shared memory */
 } judge_lent;
 
 typedef struct judge_host judge_host;
@@ -72,12 +77,14 @@ struct judge_host {
     uint64_t digest;                                           /* its own */
     pid_t pid;                                                 /* 0: none */
     int listener, memory_fd;
-    uintptr_t base; /* of the memory, in the host */
-    uint64_t asked; /* the number of the question that waits for an answer */
-    uint64_t gate;  /* where in its code the host asks: a kernel's own question is none */
+    uintptr_t base;  /* of the memory, in the host */
+    uintptr_t stack; /* as its head has said before a kernel ran */
+    uint64_t asked;  /* the number of the question that waits for an answer */
+    uint64_t gate;   /* where in its code the host asks: a kernel's own question is none */
     char *memory;
     bool
         packed; /* several things share an area, as where time is taken; otherwise each has one, as far as there are */
+    bool seams; /* some of these lie across a multiple of 2 GiB */
     uint64_t random;
     size_t low[JUDGE_AREAS], high[JUDGE_AREAS];
     unsigned next;
@@ -113,8 +120,11 @@ const char *judge_look(judge_host *host, size_t arguments);
  */
 void *judge_lend(judge_host *host, void *field, size_t size, size_t align);
 
-/* The same for what the caller writes itself; it does not come back. */
-void *judge_place(judge_host *host, void *field, size_t size, size_t align);
+/* The same for what a kernel may read alone. */
+void *judge_show(judge_host *host, void *field, size_t size, size_t align);
+
+/* The same for what the caller writes itself, later. */
+void *judge_show_later(judge_host *host, void *field, size_t size, size_t align);
 
 /* A pointer that may not be followed, in the place of one that is not NULL. */
 void judge_forbid(judge_host *host, void *field);

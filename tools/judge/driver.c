@@ -2,8 +2,9 @@
 /*
  * Native calls of a kernel, and of others with the same inputs, each in a host of its own.
  *
- * driver check SEED CALLS THEIRS OURS: all that comes out is compared. driver time SEED ROUNDS N PERCENT HOST...: the time
- * of each host's call in each round, and then the same comparison, with the last one. Rounds are interleaved, each with hosts of its own.
+ * driver check SEED CALLS THEIRS OURS: all that comes out is compared. driver time SEED ROUNDS LOW HIGH PERCENT HOST...: the time
+ * of each host's call in each round, of sizes from LOW to HIGH, and then the same comparison, with the last one. Rounds are
+ * interleaved, each with hosts of its own.
  */
 #include "call.h"
 
@@ -15,6 +16,12 @@
 
 enum { BATCH = 2048, TIMED = 16384, HOSTS = 24, WRONG = 1, FRESH = 8, ALL_BYTES = 3 << 20 };
 
+/* Of inputs: their sizes lie between, and so many of a hundred elements are kept; below 0: any. */
+typedef struct wanted {
+    int low, high, percent;
+} wanted;
+
+static const wanted anything = {-1, -1, -1};
 static judge_host hosts[HOSTS];
 static size_t first_lent[TIMED + 1];
 static char *pad;
@@ -45,14 +52,22 @@ static void print_bytes(const char *name, const void *bytes, size_t size)
     printf("%s\n", size > 160 ? " ..." : "");
 }
 
-/* The inputs of a call, made once more. */
-static void print_inputs(uint64_t random, int n, int percent)
+static void make(uint64_t random, wanted of, arguments *a)
 {
-    inputs in = {random, pad, n, percent};
+    inputs in = {random, pad, of.low, of.percent};
+
+    if (of.low < of.high)
+        in.n += (int)below(&in, (uint64_t)(of.high - of.low) + 1);
+    memset(a, 0, sizeof *a);
+    fill(&in, a);
+}
+
+/* The inputs of a call, made once more. */
+static void print_inputs(uint64_t random, wanted of)
+{
     arguments a;
 
-    memset(&a, 0, sizeof a);
-    fill(&in, &a);
+    make(random, of, &a);
     judge_clear(&hosts[0]);
     memcpy(call_of(&hosts[0], 0), &a, sizeof a);
     stage(&hosts[0], call_of(&hosts[0], 0));
@@ -64,7 +79,7 @@ static void print_inputs(uint64_t random, int n, int percent)
 static bool pointers_stay(judge_host *host)
 {
     for (size_t i = 0; i < host->lent_count; i++)
-        if (*(uintptr_t *)seen(host, host->lent[i].field) != host->base + host->lent[i].at)
+        if (*(uintptr_t *)seen(host, host->lent[i].field) != host->lent[i].theirs)
             return false;
     return true;
 }
@@ -93,8 +108,7 @@ static bool same(judge_host *a, judge_host *b, size_t call)
     return true;
 }
 
-static void compare(judge_host *theirs, judge_host *ours, size_t calls, const uint64_t randoms[], int n,
-                    int percent)
+static void compare(judge_host *theirs, judge_host *ours, size_t calls, const uint64_t randoms[], wanted of)
 {
     if (!pointers_stay(ours))
         abort();
@@ -115,14 +129,14 @@ static void compare(judge_host *theirs, judge_host *ours, size_t calls, const ui
                 print_bytes("after it", seen(theirs, theirs->lent[k].at), theirs->lent[k].size);
                 print_bytes("after ours", seen(ours, ours->lent[k].at), ours->lent[k].size);
             }
-            print_inputs(randoms[i], n, percent);
+            print_inputs(randoms[i], of);
             exit(WRONG);
         }
     }
 }
 
 /* Stages up to `most` calls for all hosts; how many. */
-static size_t stage_all(size_t count, size_t most, uint64_t *random, uint64_t randoms[], int n, int percent)
+static size_t stage_all(size_t count, size_t most, uint64_t *random, uint64_t randoms[], wanted of)
 {
     size_t calls = 0;
     uint64_t where = judge_random(random) | 1;
@@ -136,11 +150,9 @@ static size_t stage_all(size_t count, size_t most, uint64_t *random, uint64_t ra
     while (calls < most && (calls + 2) * sizeof(arguments) < JUDGE_HEAD - JUDGE_ARGUMENTS &&
            first_lent[calls] + LENT_MOST < JUDGE_LENT) {
         randoms[calls] = judge_random(random) | 1;
-        inputs in = {randoms[calls], pad, n, percent};
         arguments a;
 
-        memset(&a, 0, sizeof a);
-        fill(&in, &a);
+        make(randoms[calls], of, &a);
         for (size_t h = 0; h < count; h++) {
             memcpy(call_of(&hosts[h], calls), &a, sizeof a);
             stage(&hosts[h], call_of(&hosts[h], calls));
@@ -166,7 +178,7 @@ static void run_both(size_t calls, const uint64_t randoms[])
     }
     if (!judge_run(&hosts[0], calls, &ns))
         wrong(hosts[0].why);
-    compare(&hosts[0], &hosts[1], calls, randoms, -1, -1);
+    compare(&hosts[0], &hosts[1], calls, randoms, anything);
     if ((why = judge_look(&hosts[0], calls * sizeof(arguments))) != NULL)
         wrong(why);
 }
@@ -207,10 +219,11 @@ static int check(uint64_t random, uint64_t wanted, char *programs[])
             judge_start(&hosts[h], programs[h]);
         }
         hosts[0].packed = hosts[1].packed = batch % 2 == 1;
+        hosts[0].seams = hosts[1].seams = batch % 2 == 0;
         judge_wipe(&hosts[0]);
         judge_wipe(&hosts[1]);
         size_t most = batch % 2 == 1 ? BATCH : (JUDGE_AREAS - 1) / LENT_MOST + 1;
-        size_t calls = stage_all(2, most > BATCH ? BATCH : most, &random, randoms, -1, -1);
+        size_t calls = stage_all(2, most > BATCH ? BATCH : most, &random, randoms, anything);
         run_both(calls, randoms);
         for (size_t i = 0; i < calls; i++)
             tally(call_of(&hosts[1], i));
@@ -228,7 +241,7 @@ static int check(uint64_t random, uint64_t wanted, char *programs[])
     return 0;
 }
 
-static int time_all(uint64_t random, unsigned rounds, int n, int percent, size_t count, char *programs[])
+static int time_all(uint64_t random, unsigned rounds, wanted of, size_t count, char *programs[])
 {
     static uint64_t randoms[TIMED];
 
@@ -243,7 +256,7 @@ static int time_all(uint64_t random, unsigned rounds, int n, int percent, size_t
             judge_start(&hosts[h], programs[h]);
             hosts[h].packed = true;
         }
-        size_t calls = stage_all(count, TIMED, &random, randoms, n, percent);
+        size_t calls = stage_all(count, TIMED, &random, randoms, of);
         size_t start = judge_random(&random) % count;
         for (size_t k = 0; k < count; k++) {
             size_t h = (start + k) % count;
@@ -259,7 +272,7 @@ static int time_all(uint64_t random, unsigned rounds, int n, int percent, size_t
             took[h] = ((double)ns - (double)(ns > empty[h] ? empty[h] : 0)) / (double)calls;
         }
         for (size_t h = 0; h + 1 < count; h++) {
-            compare(&hosts[h], &hosts[count - 1], calls, randoms, n, percent);
+            compare(&hosts[h], &hosts[count - 1], calls, randoms, of);
         }
         printf("round %u %zu", round, calls);
         for (size_t h = 0; h < count; h++)
@@ -271,7 +284,7 @@ static int time_all(uint64_t random, unsigned rounds, int n, int percent, size_t
 
 int main(int argc, char *argv[])
 {
-    pad = mmap(NULL, (size_t)1 << 30, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1,
+    pad = mmap(NULL, (size_t)8 << 30, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1,
                0);
     if (pad == MAP_FAILED || argc < 6)
         return JUDGE_BROKEN;
@@ -282,8 +295,8 @@ int main(int argc, char *argv[])
     uint64_t random = strtoull(argv[2], NULL, 10) * 2 + 1;
     if (strcmp(argv[1], "check") == 0)
         return check(random, strtoull(argv[3], NULL, 10), argv + 4);
-    if (argc < 7 || argc - 6 > HOSTS)
+    if (argc < 8 || argc - 7 > HOSTS)
         return JUDGE_BROKEN;
-    return time_all(random, (unsigned)atoi(argv[3]), atoi(argv[4]), atoi(argv[5]), (size_t)(argc - 6),
-                    argv + 6);
+    const wanted of = {atoi(argv[4]), atoi(argv[5]), atoi(argv[6])};
+    return time_all(random, (unsigned)atoi(argv[3]), of, (size_t)(argc - 7), argv + 7);
 }

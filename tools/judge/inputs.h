@@ -46,6 +46,8 @@ static inline void *take(inputs *in, size_t size)
     return taken;
 }
 
+enum { TWICE_16_BITS = 2 << 16 };
+
 /* The length of an array: what is asked for, a tenth more or less; or any up to `most`, few of them long. */
 static inline size_t length(inputs *in, size_t most)
 {
@@ -54,7 +56,7 @@ static inline size_t length(inputs *in, size_t most)
     uint64_t shape = below(in, 4096);
 
     if (shape == 64) /* seldom: where 16 bits, or a buffer of some size, end */
-        return below(in, 32 * most + 1);
+        return below(in, (32 * most > TWICE_16_BITS ? 32 * most : TWICE_16_BITS) + 1);
     shape %= 64;
     return below(in, (shape == 0 ? most : shape < 8 ? most / 8 : most / 64 + 20) + 1);
 }

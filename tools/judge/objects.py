@@ -13,7 +13,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 MEMORY = frozenset({"malloc", "calloc", "realloc", "aligned_alloc", "posix_memalign", "free"})
-CALLS = MEMORY | {
+OF_THE_CPU = frozenset({"__cpu_model", "__cpu_features2", "__cpu_indicator_init"})
+"""What __builtin_cpu_supports looks at: a kernel may ask the CPU itself, too."""
+CALLS = MEMORY | OF_THE_CPU | {
     "memcpy", "memmove", "memset", "memcmp", "memchr", "strlen", "qsort", "bsearch", "abort", "__assert_fail",
     "__stack_chk_fail", "_GLOBAL_OFFSET_TABLE_",
 }  # fmt: skip
@@ -142,7 +144,7 @@ def refusal(target: Path, contract: Sequence[str], *, known: frozenset[str], com
         if symbol.section == UNDEFINED and symbol.bind == WEAK:
             return f"it looks by a weak symbol whether {name} is there: it could tell where it runs"
         if symbol.section == UNDEFINED and name and not _may_call(name, known, component=component):
-            may = ", ".join(sorted(CALLS - {"_GLOBAL_OFFSET_TABLE_"}))
+            may = ", ".join(sorted(CALLS - OF_THE_CPU - {"_GLOBAL_OFFSET_TABLE_"}))
             return f"it calls {name}: a kernel may call {may}, and ours"
     for name in interposed(target, contract):
         if not several or name in CALLS or name.startswith(("pgq_", "judge_", "world_", "__wrap", "_start", "main")):

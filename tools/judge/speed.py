@@ -2,6 +2,7 @@
 """How fast a candidate is: tools/judge/driver.c times it beside upstream's variants and ours, each in its own host.
 
 `sizes` and `percents` in tests/<stem>/judge.toml are the grid; each call's size lies at random up to a tenth beside it.
+Between two sizes any size is taken, with any share: nobody is fast at the grid alone.
 A host's time is the CPU time that the kernel counts for it, from one question to the next: no candidate can reach that
 clock. In each round all have the same inputs, new ones, in hosts that are new, too; then all outputs are compared with
 ours. Ratios are paired, with the interval of bench.goals.
@@ -11,6 +12,7 @@ import re
 import subprocess
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -95,8 +97,10 @@ def stand(
         programs[name] = host(candidate, kind_of(kind.name, name).variant, candidate.folder / f"host-{name}")
     programs[kind.like] = hosts.ours
     places: list[Place] = []
-    for i, (n, percent) in enumerate(kind.sizes):
-        words = [hosts.driver, "time", seed + i, ROUNDS * (2 if full else 1), n, percent, *programs.values()]
+    sizes = sorted({n for n, _ in kind.sizes})
+    grid = [(n, n, percent) for n, percent in kind.sizes] + [(*pair, -1) for pair in pairwise(sizes)]
+    for i, (low, high, percent) in enumerate(grid):
+        words = [hosts.driver, "time", seed + i, ROUNDS * (2 if full else 1), low, high, percent, *programs.values()]
         done = subprocess.run([str(word) for word in words], capture_output=True, text=True)
         if done.returncode == 1:
             return of_native(1, done.stdout).verdict, places
@@ -107,7 +111,8 @@ def stand(
             )
         columns = zip(*([max(float(word), 0.01) for word in line.split()] for line in rounds), strict=True)
         times = dict(zip(programs, map(list, columns), strict=True))
-        places.append(place({"n": str(n), "kept": f"{percent} %"}, times, Goals(quick=[], roles=[roles])))
+        config = {"n": str(low), "kept": f"{percent} %"} if low == high else {"n": f"{low} to {high}", "kept": "any"}
+        places.append(place(config, times, Goals(quick=[], roles=[roles])))
     return None, places
 
 
