@@ -7,7 +7,8 @@
  * the other, each in so many microseconds.
  *
  * With CRASH_LEFT=FILE the program is killed there, and nothing is lost: what is not synced stands in FILE, and the next
- * program that is given this FILE may lose it. With CRASH_FAILS=N the call number N does nothing, and fails.
+ * program that is given this FILE may lose it. With CRASH_FAILS=N the call number N does nothing, and fails; with CRASH_BROKEN=N so do all
+ * from N on. With CRASH_HOLDS=N the call number N waits until the file CRASH_GATE is there, and the calls behind it wait, too.
  *
  * CRASH_TRACE names a file to which each call for a plain file adds a record, and what it writes (all of it, also if half is done).
  */
@@ -140,7 +141,17 @@ static bool is_the_one(void)
         fprintf(file, "%ld\n", calls);
         fclose(file);
     }
+    while (calls == setting("CRASH_HOLDS") && access(getenv("CRASH_GATE"), F_OK) != 0)
+        usleep(1000);
     return calls == at;
+}
+
+/* The one that was counted last. */
+static bool is_to_fail(void)
+{
+    long broken = setting("CRASH_BROKEN");
+
+    return calls == setting("CRASH_FAILS") || (broken >= 0 && calls >= broken);
 }
 
 /* As tests/mount/test_operations.py reads it. */
@@ -173,7 +184,7 @@ ssize_t pwrite64(int fd, const void *bytes, size_t size, off_t at)
 {
     pthread_mutex_lock(&mutex);
     ino_t ino = file_of(fd);
-    bool last = is_the_one(), fails = calls == setting("CRASH_FAILS");
+    bool last = is_the_one(), fails = is_to_fail();
     trace('w', last ? 'h' : fails ? 'f' : 'g', ino, bytes, size, at);
     if (fails)
         size = 0;
@@ -235,7 +246,7 @@ static int sync_file(const char *name, int fd)
     const char *forgets = getenv("CRASH_FORGETS");
 
     pthread_mutex_lock(&mutex);
-    bool last = is_the_one(), fails = calls == setting("CRASH_FAILS");
+    bool last = is_the_one(), fails = is_to_fail();
     trace('s', last ? 'h' : fails ? 'f' : 'g', file_of(fd), NULL, 0, 0);
     if (last)
         crash();
@@ -266,7 +277,7 @@ int sync_file_range(int fd, off64_t from, off64_t size, unsigned flags)
     pthread_mutex_lock(&mutex);
     if (is_the_one())
         crash();
-    bool fails = calls == setting("CRASH_FAILS");
+    bool fails = is_to_fail();
     pthread_mutex_unlock(&mutex);
     errno = EIO;
     return fails ? -1 : real(fd, from, size, flags);

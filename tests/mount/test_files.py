@@ -6,12 +6,16 @@ import fcntl
 import mmap
 import os
 import random
+import subprocess
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
+from threading import Thread
 
 import pytest
 
-from tests.mount.mounted import Mount
+from tests.mount.mounted import TOP, Mount
+from tests.runners.tsan import FIXED_ADDRESSES
 
 PAGE = 8192
 NAMES = ("base/5/16384", "base/5/16384.1", "base/5/16385_fsm", "base/5/plain", "base/5/t3_16386")
@@ -159,3 +163,46 @@ def test_the_log_does_not_pass_through(mount: Mount) -> None:
     assert (mount.data / "pg_wal/segment").read_bytes() == b"log"
     kinds = {entry.name: entry.is_symlink() for entry in os.scandir(mount.point)}
     assert kinds["pg_wal"] == direct
+
+
+def some_calls(base: Path, seed: int) -> None:
+    """What a server's processes ask of three relations at a time."""
+    chosen = random.Random(seed)
+    for _ in range(400):
+        path = base / str(16384 + chosen.randrange(3))
+        fd = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
+        at, kind = chosen.randrange(300) * PAGE, chosen.randrange(40)
+        if kind < 25:
+            os.pwrite(fd, bytes([kind + 1]) * PAGE, at)
+        elif kind < 35:
+            os.pread(fd, 3 * PAGE, at)
+        elif kind < 37:
+            os.fsync(fd)
+        elif kind < 39:
+            os.ftruncate(fd, at)
+        else:
+            with suppress(FileNotFoundError):
+                path.unlink()
+        os.close(fd)
+
+
+def test_no_data_race(tmp_path: Path) -> None:
+    """ThreadSanitizer looks at all of the program, while pages are written back beside writes, cuts and unlinks."""
+    name = "build/mount/pgquern-mount.tsan"
+    subprocess.run(["make", "-s", name], cwd=TOP, check=True)
+    for folder in ("data/base/5", "data/pg_wal", "mnt"):
+        (tmp_path / folder).mkdir(parents=True)
+    # The thread for signals is never joined.
+    options = {"TSAN_OPTIONS": f"log_path={tmp_path}/found report_thread_leaks=0"}
+    mount = Mount(tmp_path / "data", tmp_path / "mnt", memory=1, environment=options, program=TOP / name)
+    if subprocess.run([*FIXED_ADDRESSES, "true"], capture_output=True).returncode == 0:
+        mount.words[:0] = FIXED_ADDRESSES
+    with mount:
+        threads = [Thread(target=some_calls, args=(mount.point / "base/5", seed)) for seed in range(6)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert int(mount.figures()["pages_protected"]) > 100
+        mount.end()
+    assert [path.read_text() for path in tmp_path.glob("found*")] == []

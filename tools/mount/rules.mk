@@ -18,6 +18,11 @@ $(MOUNT)/%.o: tools/mount/%.c $(SETUP)/c.stamp $(SETUP)/fuse.stamp
 $(MOUNT)/pgquern-mount: $(SETUP)/fuse.stamp $(MOUNT_OBJECTS) $(BUILD)/lib/libpgquern.a
 	@gcc $(filter-out %.stamp,$^) $$(pkg-config --libs fuse3) -lpthread -o $@
 
+# For a test: all of it is looked at by ThreadSanitizer.
+$(MOUNT)/pgquern-mount.tsan: $(SETUP)/fuse.stamp $(wildcard tools/mount/*.[ch]) $(OBJECTS_TSAN)
+	@mkdir -p $(@D)
+	@clang $(CFLAGS_TSAN) -D_FILE_OFFSET_BITS=64 $(filter %.c %.o,$^) $$(pkg-config --cflags --libs fuse3) -lpthread -o $@
+
 # For its tests alone, loaded before libc: it ends the program in the middle of a write, and loses what was not synced.
 $(MOUNT)/crash.so: tests/mount/crash.c $(SETUP)/c.stamp
 	@mkdir -p $(@D)
