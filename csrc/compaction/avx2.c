@@ -420,8 +420,8 @@ static inline void copy_back(uint8_t *page, const uint8_t *scratch, uint32_t fro
  * Copies each tuple to scratch as the `window` bytes that end with it. The copy of the next tuple overwrites the extra
  * bytes below it. window: a constant at each call, a multiple of 32.
  */
-static inline __attribute__((always_inline)) uint32_t
-gather(uint8_t *scratch, const uint8_t *page, const scan *s, uint32_t end, uint32_t window)
+static inline __attribute__((always_inline)) uint32_t gather(uint8_t *scratch, const uint8_t *page,
+                                                             const scan *s, uint32_t end, uint32_t window)
 {
     const uint32_t nitems = s->nitems; /* compilers think that a store to scratch may change it */
 
