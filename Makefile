@@ -93,7 +93,7 @@ STEPS_everything := lint model 'model SIZE=large' prove prove-c 'test-python EXA
   'world MINUTES=10' fuzz changes test-candidates instructions findings check-upstream icount 'icount CROSS=aarch64' bench bench-headlines report
 JOB = $(PY) -m tools.job $@ $(STEPS_$@)
 
-main: $(SETUP)/python.stamp ##day models, proofs, a differential run, benchmarks, the report; STEM= narrows (a quarter of an hour)
+main: $(SETUP)/python.stamp ##day models, proofs, a differential run, benchmarks, the report; STEM= narrows (half an hour)
 	@$(JOB)
 
 quick: $(SETUP)/python.stamp ##day a first look after set-up: the smallest models, proofs if compiled, kernels on few inputs, a broken one of each stem (a minute)
