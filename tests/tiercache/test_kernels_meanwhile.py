@@ -446,6 +446,34 @@ def test_an_fsync_waits_for_one_batch_of_a_cleaner() -> None:
     cache.close()
 
 
+def test_what_is_dirty_meanwhile_does_not_change_what_an_fsync_writes() -> None:
+    """In its first of several batches another block becomes dirty, and a write that needs a frame looks for the blocks
+    to write back."""
+    disk = Between(PAGES, 0)
+    cache = TierCache(disk, **SIZES | {"slots": 0})
+    cache.write(0, contents(0))
+    cache.fsync()
+    dirty = [page for block in (1, 2, 3) for page in range(16 * block, 16 * block + 5)]
+    for page in dirty:
+        cache.write(page, contents(page))
+    others: list[Thread] = []
+
+    def meanwhile(_operation: Operation) -> None:
+        cache.write(0, contents(1000))
+        others.append(beside(lambda: cache.write(64, contents(64))))
+        until_asleep(others[0])
+
+    disk.during(writes_pages, meanwhile)
+    cache.fsync()
+    others[0].join(LONG)
+    assert not others[0].is_alive()
+    cache.close()
+    disk.lose_power(lambda _number, _sector: False)
+    cache = TierCache(disk, **SIZES | {"slots": 0})
+    assert [page for page in dirty if cache.read(page) != contents(page)] == []
+    cache.close()
+
+
 def test_fsyncs_that_wait_for_each_other_stop_no_cleaner(between: tuple[Between, TierCache]) -> None:
     """One writes, another one waits for it, and the pages that are to leave are clean."""
     disk, clean = between
