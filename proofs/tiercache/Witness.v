@@ -1,7 +1,7 @@
 (* SPDX-License-Identifier: PostgreSQL *)
 (** * Witnesses: runs that reach what the theorems speak of, and that meet what they assume *)
 From Pgquern.common Require Import Naturals Premises Parts.
-From Pgquern.tiercache Require Import Tiers FlatFile Refines Examples Sectors SectorsHold Beside BesideHolds Retry RetryHolds.
+From Pgquern.tiercache Require Import Tiers FlatFile Refines Examples Sectors SectorsHold Stops Beside BesideHolds.
 Local Open Scope list_scope.
 Local Open Scope nat_scope.
 
@@ -114,18 +114,18 @@ Theorem a_crash_between_two_steps_loses_nothing :
 Proof. vm_compute. auto. Qed.
 
 (** ** Mounts that stop *)
-Definition stops (n : nat) (x : stop) : retry_step :=
+Definition stops (n : nat) (x : stop) : beside_step :=
   Stops (Mounting 2 n (100 + n) [] true false true false (fun _ => true) true true true true) x.
 Definition everywhere : list stop :=
   [BeforeTheStore; AmongTheBlocks [0]; AtTheStoreSync false; AtTheStoreSync true; AmongTheSlots; AtTheSuperblock; AfterTheSsd;
    AtTheControl true; AtTheControl false].
-Definition stopped (xs : list step) (x : stop) (ys : list step) : list retry_step :=
-  map Step (xs ++ [Kill]) ++ stops 20 x :: map Step ys.
-Definition read_after (ys : list retry_step) : option nat := read (fst (run_retries (start 3 2) empty ys)) 0.
+Definition stopped (xs : list step) (x : stop) (ys : list step) : list beside_step :=
+  map Call (xs ++ [Kill]) ++ stops 20 x :: map Call ys.
+Definition read_after (ys : list beside_step) : option nat := read (fst (beside_after ys)) 0.
 
 (** A mount stops at each of its operations, the power fails or not, and the next one has what was synced. *)
 Theorem a_mount_may_stop_anywhere :
-  forallb (fun x => forallb (fun e => assumed_of_all_retries (start 3 2) (stopped synced x e) &&
+  forallb (fun x => forallb (fun e => assumed_of_all_beside (start 3 2, None) (stopped synced x e) &&
                                       match read_after (stopped synced x e) with Some v => v =? 1 | None => false end)
                       [[mounted 30]; [lost; mounted 30]; [kept_newest; mounted 30]; [kept_oldest; mounted 30]]) everywhere = true.
 Proof. vm_compute. reflexivity. Qed.
@@ -207,16 +207,8 @@ Qed.
 Lemma synced_pages_survive_beside_witness : premises_of synced_pages_survive_beside.
 Proof.
   exists 3, 2, (begun ++ ended 2), (Taken true 3),
-    [Call (Write 1); Gather [0; 1]; TakeOff (Taken true 4); Put 1 true; Call lost; Call (mounted 9)], 0, 1.
+    [Call (Write 1); Gather [0; 1]; TakeOff (Taken true 4); Put 1 true; Call lost; stops 20 (AmongTheBlocks [0; 1]);
+     stops 21 AtTheSuperblock; Call kept_oldest; stops 22 (AtTheControl true); Call (mounted 30)], 0, 1.
   split; [reflexivity|]. split; [repeat constructor|]. do 4 (split; [reflexivity|]). split; [|reflexivity].
-  intros y I. repeat (destruct I as [<-|I]; [split; discriminate|]). destruct I.
-Qed.
-Lemma mounts_that_stop_lose_nothing_witness : inner_premises_of mounts_that_stop_lose_nothing.
-Proof. exists 3, 2, (stopped synced AtTheSuperblock [kept_oldest; mounted 30]), 0. do 2 (split; [reflexivity|]). repeat constructor. Qed.
-Lemma synced_pages_survive_mounts_that_stop_witness : premises_of synced_pages_survive_mounts_that_stop.
-Proof.
-  exists 3, 2, (map Step (only_on_ssd ++ [WriteBack [0] (Taken true 2) [0] [] true false])), (Taken true 3),
-    [Step Kill; stops 20 (AmongTheBlocks [0; 1]); stops 21 AtTheSuperblock; Step kept_oldest; stops 22 (AtTheControl true); Step (mounted 30)], 0, 1.
-  split; [reflexivity|]. split; [repeat constructor|]. do 3 (split; [reflexivity|]). split; [|reflexivity].
   intros y I. repeat (destruct I as [<-|I]; [split; discriminate|]). destruct I.
 Qed.
