@@ -51,7 +51,7 @@ Definition settle (s : state) (w : write_back) : state :=
   end.
 
 (** The cache, and the write-back that is under way. *)
-Definition both := (state * option write_back)%type.
+Notation both := (state * option write_back)%type.
 Definition may_be_called (w : option write_back) (x : step) : bool :=
   match w with None => true | Some _ => is_move x || is_crash x end.
 Definition do_beside (b : both) (y : beside_step) : both :=
