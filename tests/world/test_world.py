@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: PostgreSQL
-"""The world of faults itself: an example passes, each thing that its author may forget is found, and the seed that is
-printed finds it again. The lines that ask for I/O are named, with what happened to them."""
+"""The runner of the worlds: which seeds it takes, when it ends, and which lines that ask for I/O it names."""
 
 from collections import Counter
 from pathlib import Path
