@@ -47,7 +47,7 @@ def test_a_command_that_is_missing_is_named(tmp_path: Path, monkeypatch: pytest.
     group = tmp_path / "blkio.throttle.write_iops_device"
     group.touch()
     monkeypatch.setattr(volume, "ROOT_GROUP", tmp_path)
-    monkeypatch.setattr(volume.os, "getuid", lambda: 0)
+    monkeypatch.setattr(os, "getuid", lambda: 0)
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(Refused, match="dd is missing"), volume.volume(tmp_path / "v", 32):
         pass
