@@ -158,7 +158,7 @@ static pgq_code load_from_ssd(pgq_tiercache *c, uint64_t page, uint32_t slot, vo
     *again = !held;
     if (!held)
         return PGQ_OK;
-    if (entries_has(&c->ssd.dirty, slot))
+    if (c->ssd.dirty[slot])
         return PGQ_TIERCACHE_LOST;
     pgq_tiercache_ssd_forget(c, slot);
     return load_from_store(c, page, contents, again);
