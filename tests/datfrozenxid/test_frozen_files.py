@@ -131,7 +131,7 @@ def test_what_cannot_be_used(tmp_path: Path) -> None:
         ([data, "--since", earlier], "not earlier than this answer"),
         ([data, "--since", broken], "no document that pgquern frozen --json has printed"),
         ([data, "--since", tmp_path / "none"], "No such file"),
-        ([tmp_path], "no global/pg_control that can be read is in it"),
+        ([tmp_path], "can be read is in it: give a cluster's data directory, as the user that owns it"),
         ([tmp_path / "none"], "there is no such folder: give a cluster's data directory"),
         ([broken], "it is no folder"),
         ([f"host={tmp_path} dbname=x"], "the server says: "),

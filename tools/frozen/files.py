@@ -133,7 +133,10 @@ def state_of(top: Path) -> State:
     except ClusterError as error:
         raise StateError(str(error)) from error
     if not cluster or cluster.path.resolve() != top.resolve():
-        raise StateError(f"{top}: no global/pg_control that can be read is in it: give a cluster's data directory")
+        raise StateError(
+            f"{top}: no global/pg_control that can be read is in it: give a cluster's data directory, as"
+            " the user that owns it"
+        )
     if cluster.is_backup:
         raise StateError(f"{top}: it is a base backup, by its backup_label: start a server on a copy, and ask that")
     if major not in MAJORS or not cluster.ids.next_xid:
