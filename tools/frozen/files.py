@@ -161,7 +161,8 @@ def state_of(top: Path) -> State:
         # What is newer than the checkpoint is no fault then.
         pairs = [one.dat for one in found.values()]
         pairs += [Pair(one.relfrozenxid, one.relminmxid) for db in found.values() for one in db.relations]
-        next_xid += max([0, *(XID.difference(x, ids.next_xid) for x, _ in pairs if XID.is_normal(x))])
+        xids = [one.xid for one in holders] + [xid for xid, _ in pairs if XID.is_normal(xid)]
+        next_xid += max(0, *(XID.difference(xid, ids.next_xid) for xid in xids))
         next_multi = (next_multi + max([0, *(XID.difference(m, ids.next_multi) for _, m in pairs if m)])) % SIZE
         seen = _time(ids.time)
         unknown.append(
