@@ -42,7 +42,7 @@ def checkout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A checkout that has sum.c, and a table of what we follow that knows it as that of 15."""
     (tmp_path / "sum.c").write_text(FILE)
     sums = {"15": source.checksum(source.definition(FILE, "sum")), "16": "0" * 64}
-    entry = functions.Followed(name="sum", files=["sum.c"], follows=[], sha256=sums)
+    entry = functions.Followed(name="sum", files=["sum.c"], follows=[], sums=sums)
     monkeypatch.setattr(functions, "load", lambda stem: [entry])
     return tmp_path
 
@@ -92,7 +92,7 @@ def test_what_is_listed_is_there(name: str) -> None:
     for variant in kind.variant:
         for function in variant.function:
             entry = kinds.entry_of(kind, function)
-            assert set(function.majors) <= set(entry.sha256)
+            assert set(function.majors) <= set(entry.sums)
             assert function.majors or function.also
             assert bool(function.body) + function.remove + bool(function.edit) == 1
     assert bool(kind.symbol) + bool(kind.finding) == 1 or kind.alone
