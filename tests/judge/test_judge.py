@@ -311,11 +311,12 @@ def test_a_branch_and_a_patch_of_it_are_judged_as_upstream(
 
 
 def test_a_branch_that_keeps_the_old_function_behind_an_if_is_not_judged_by_it(tmp_path: Path) -> None:
-    file, text, held, wrong = TREES["SnapBuildPurgeOlderTxn"]
+    function, (file, text, held, wrong) = next(iter(TREES.items()))
+    kind = next(kind for kind in KINDS.values() if function in kind.cut)
     (tmp_path / "tree" / file).parent.mkdir(parents=True)
     (tmp_path / "tree" / file).write_text(f"#if 0\n{text}#else\n{text.replace(held, wrong)}#endif\n")
-    with pytest.raises(JudgeError, match="several SnapBuildPurgeOlderTxn"):
-        judge_source.of_tree(tmp_path / "tree", None, tmp_path, "snapbuild_purge", compiler="gcc", flags="")
+    with pytest.raises(JudgeError, match=f"several {function}"):
+        judge_source.of_tree(tmp_path / "tree", None, tmp_path, kind.name, compiler="gcc", flags="")
 
 
 def test_flags_that_are_not_the_compilers_own_are_refused(tmp_path: Path) -> None:

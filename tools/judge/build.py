@@ -31,7 +31,7 @@ EXEMPT = [
     "-D__no_sanitize_thread__=", "-Dno_stack_protector=", "-D__no_stack_protector__=",
 ]  # fmt: skip
 """Attributes by which a function would be left out."""
-LEFT_OUT = re.compile(r"\b_*(?:no_sanitize\w*|no_stack_protector|disable_sanitizer\w*)\b")
+LEFT_OUT = re.compile(r"\b_*(?:no_sanitize(?:_undefined|_thread)?|no_stack_protector|disable_sanitizer\w*)\b")
 """What is left of them, if a source takes the macros away."""
 FLAG = re.compile(
     r"-(O\w*|g\w*|w|m[-\w=+.,]+|f(?!plugin|lto|use-ld|(no-)?sanitize)[-\w=+.,]+|W(?![alp],)[-\w=+]*|[DUI].+|std=[\w+]+)"

@@ -295,6 +295,19 @@ static void order_after(const volatile void *address, int order)
         order_after(at, order);                                                                              \
         return was;                                                                                          \
     }
+/* The builtin as C11 has it: gcc calls these, clang the one that gives what was there. */
+#define RACES_EXCHANGE(bits, kind)                                                                           \
+    RACES_DOUBLE(int, __tsan_atomic##bits##_compare_exchange_##kind, volatile uint##bits##_t *at,            \
+                 uint##bits##_t *from, uint##bits##_t to, int order, int failed)                             \
+    {                                                                                                        \
+        reach(from, bits / 8, false, false);                                                                 \
+        const uint##bits##_t asked = *from;                                                                  \
+        *from = __tsan_atomic##bits##_compare_exchange_val(at, asked, to, order, failed);                    \
+        if (*from == asked)                                                                                  \
+            return true;                                                                                     \
+        reach(from, bits / 8, true, false);                                                                  \
+        return false;                                                                                        \
+    }
 #define RACES_ATOMIC(bits)                                                                                   \
     RACES_DOUBLE(uint##bits##_t, __tsan_atomic##bits##_load, const volatile uint##bits##_t *at, int order)   \
     {                                                                                                        \
@@ -323,6 +336,8 @@ static void order_after(const volatile void *address, int order)
             order_after(at, order);                                                                          \
         return from;                                                                                         \
     }                                                                                                        \
+    RACES_EXCHANGE(bits, strong)                                                                             \
+    RACES_EXCHANGE(bits, weak)                                                                               \
     RACES_CHANGE(bits, exchange, __atomic_exchange_n)                                                        \
     RACES_CHANGE(bits, fetch_add, __atomic_fetch_add)                                                        \
     RACES_CHANGE(bits, fetch_sub, __atomic_fetch_sub)                                                        \

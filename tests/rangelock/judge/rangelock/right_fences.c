@@ -5,8 +5,9 @@
 bool candidate_acquire(void *lock, pgq_rangelock_hold *hold, uint64_t nanoseconds)
 {
     counted *me = lock;
+    unsigned none = 0;
 
-    if (__atomic_exchange_n(&me->requests, 1, __ATOMIC_RELAXED) == 0) {
+    if (__atomic_compare_exchange_n(&me->requests, &none, 1, true, __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {
         __atomic_thread_fence(__ATOMIC_ACQUIRE);
         me->releases++;
         __atomic_thread_fence(__ATOMIC_RELEASE);
