@@ -58,5 +58,5 @@ def functions(top: Path) -> set[str]:
 
 
 def checksum(text: str) -> str:
-    """Of a definition: the same whatever its comments and its white space are."""
-    return hashlib.sha256(" ".join(text.split()).encode()).hexdigest()
+    """Of a definition, 16 hexadecimal digits: the same whatever its comments and its white space are."""
+    return hashlib.sha256(" ".join(text.split()).encode()).hexdigest()[:16]
