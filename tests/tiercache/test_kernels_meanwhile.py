@@ -473,11 +473,11 @@ def test_an_fsync_waits_for_one_batch_of_a_cleaner() -> None:
 
 
 def test_what_is_dirty_meanwhile_does_not_change_what_an_fsync_writes() -> None:
-    """In its first of several batches another block becomes dirty, and a write that needs a frame looks for the blocks
-    to write back."""
+    """In its first of several batches the last block becomes dirty, which it leaves so, and a write that needs a frame
+    looks for the blocks to write back."""
     disk = Between(PAGES, 0)
     cache = TierCache(disk, **SIZES | {"slots": 0})
-    cache.write(0, contents(0))
+    cache.write(79, contents(79))
     cache.fsync()
     dirty = [page for block in (1, 2, 3) for page in range(16 * block, 16 * block + 5)]
     for page in dirty:
@@ -485,7 +485,7 @@ def test_what_is_dirty_meanwhile_does_not_change_what_an_fsync_writes() -> None:
     others: list[Thread] = []
 
     def meanwhile(_operation: Operation) -> None:
-        cache.write(0, contents(1000))
+        cache.write(79, contents(1000))
         others.append(beside(lambda: cache.write(64, contents(64))))
         until_asleep(others[0])
 
@@ -493,6 +493,7 @@ def test_what_is_dirty_meanwhile_does_not_change_what_an_fsync_writes() -> None:
     cache.fsync()
     others[0].join(LONG)
     assert not others[0].is_alive()
+    assert cache.where(79) == Where.IN_MEMORY | Where.MEMORY_DIRTY
     cache.close()
     disk.lose_power(lambda _number, _sector: False)
     cache = TierCache(disk, **SIZES | {"slots": 0})

@@ -138,7 +138,8 @@ def data(tmp_path: Path) -> Path:
 
 
 def test_a_data_directory_below_misleading_names(data: Path) -> None:
-    """The log and pg_xact hold no relations, nor do lost files and another version's part of a tablespace."""
+    """The log and pg_xact hold no relations, nor do lost files and another version's part of a tablespace. Links to a
+    folder above them lead round and round: each turn has twice as many ways."""
     others = {
         "pg_wal/000000010000000000000001", "pg_xact/0000", "pg_multixact/offsets/0000", "lost+found/1/2",
         "pg_tblspc/16400/PG_15_202209061/5/16390",
@@ -146,7 +147,8 @@ def test_a_data_directory_below_misleading_names(data: Path) -> None:
     for name in others:
         (data / name).parent.mkdir(parents=True, exist_ok=True)
         (data / name).write_bytes(bytes(8193))
-    os.symlink(data / "base", data / "base" / "again")
+    for again in ("again", "and again"):
+        os.symlink(data / "base", data / "base" / again)
     status, said = checked(data)
     assert (status, "1 files are sound; 3 pages" in said) == (0, True), said
     (data / "pg_tblspc/16400/PG_16_202307071/5").mkdir(parents=True)
