@@ -97,11 +97,6 @@ def xid_of(full_xid: int, ring: Ring = XID) -> int:
     return full_xid % ring.size
 
 
-def full_precedes(a: int, b: int) -> bool:
-    """FullTransactionIdPrecedes: the order of the numbers, a total order."""
-    return a < b
-
-
 def widen(xid: int, next_full: int, ring: Ring = XID) -> int:
     """The FullTransactionId of `xid`. It must lie at most a ring behind `next_full`, the next one to be assigned.
 

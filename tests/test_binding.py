@@ -1,15 +1,12 @@
 # SPDX-License-Identifier: PostgreSQL
-"""The Python binding, by introspection: wrong arguments end in an exception, nothing leaks, threads may share."""
+"""The Python binding, by introspection: wrong arguments end in an exception, threads may share."""
 
 import copy
 import ctypes
-import gc
 import inspect
 import mmap
-import os
 import pickle
 import re
-import sys
 import threading
 from array import array
 from collections.abc import Iterator, Sequence
@@ -20,7 +17,6 @@ from typing import Any
 import numpy as np
 import pytest
 from _pgquern import ffi, lib
-from hypothesis import settings
 from pgquern import PgquernBufferError, PgquernError
 from pgquern.memory import buffer, fill
 from pgquern.sharing import closable, exclusive, uncopied
@@ -88,76 +84,6 @@ def test_wrong_arguments_end_in_an_exception(module: ModuleType, name: str) -> N
             with suppress(REFUSALS):  # type: ignore[arg-type]
                 call()
     call_of(module, name)()
-
-
-# ---- leaks ---------------------------------------------------------------------------------------
-
-
-class Mallinfo(ctypes.Structure):
-    """struct mallinfo2 of glibc."""
-
-    _fields_ = [
-        (name, ctypes.c_size_t)
-        for name in (
-            "arena",
-            "ordblks",
-            "smblks",
-            "hblks",
-            "hblkhd",
-            "usmblks",
-            "fsmblks",
-            "uordblks",
-            "fordblks",
-            "keep",
-        )
-    ]
-
-
-LIBC = ctypes.CDLL(None)
-
-
-def in_use() -> int:
-    """Bytes that malloc has given out, and 16 for each block of Python's own allocator."""
-    LIBC.mallinfo2.restype = Mallinfo
-    gc.collect()
-    info = LIBC.mallinfo2()
-    return int(info.uordblks + info.hblkhd) + 16 * sys.getallocatedblocks()
-
-
-def leaks(module: ModuleType, name: str, times: int) -> None:
-    """A block of malloc has 24 bytes at least: a call that leaked one each time would be seen, in each of three rounds.
-
-    In one of them something else may grow: a table of the interpreter, or the heap that a thread leaves behind.
-    """
-    for _ in range(50):
-        call_of(module, name)()
-    grown, open_before = [], len(os.listdir("/proc/self/fd"))
-    for _ in range(3):
-        before = in_use()
-        for _ in range(times):
-            call_of(module, name)()
-        grown.append(in_use() - before)
-        if grown[-1] < 12 * times:
-            break
-    assert min(grown) < 12 * times, grown
-    assert len(os.listdir("/proc/self/fd")) == open_before
-
-
-@pytest.mark.skipif(not hasattr(LIBC, "mallinfo2"), reason="this C library has no mallinfo2")
-@pytest.mark.parametrize(("module", "name"), CALLS)
-def test_calls_leak_nothing(monkeypatch: pytest.MonkeyPatch, module: ModuleType, name: str) -> None:
-    if hasattr(module, "new_array"):
-        monkeypatch.setattr(module, "new_array", ffi.new)
-    leaks(module, name, 60 + settings().max_examples // 3)
-
-
-@pytest.mark.deep
-@pytest.mark.skipif(not hasattr(LIBC, "mallinfo2"), reason="this C library has no mallinfo2")
-@pytest.mark.parametrize(("module", "name"), CALLS)
-def test_very_many_calls_leak_nothing(monkeypatch: pytest.MonkeyPatch, module: ModuleType, name: str) -> None:
-    if hasattr(module, "new_array"):
-        monkeypatch.setattr(module, "new_array", ffi.new)
-    leaks(module, name, 100_000)
 
 
 # ---- what threads may share ----------------------------------------------------------------------

@@ -19,8 +19,7 @@ static uint64_t now(void)
     return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
 }
 
-pgq_ioshares_engine *pgq_ioshares_engine_make(size_t bytes, const engine_way *way, pgq_ioshares *scheduler,
-                                              const pgq_ioshares_faults *faults)
+pgq_ioshares_engine *pgq_ioshares_engine_make(size_t bytes, const engine_way *way, pgq_ioshares *scheduler)
 {
     pgq_ioshares_engine *e = calloc(1, bytes);
 
@@ -28,8 +27,6 @@ pgq_ioshares_engine *pgq_ioshares_engine_make(size_t bytes, const engine_way *wa
         return NULL;
     e->way = way;
     e->scheduler = scheduler;
-    if (faults != NULL)
-        e->faults = *faults;
     pthread_mutex_init(&e->lock, NULL);
     return e;
 }
@@ -57,10 +54,8 @@ pgq_ioshares_io *pgq_ioshares_engine_next(pgq_ioshares_engine *e)
     return io;
 }
 
-bool pgq_ioshares_engine_is_over(const pgq_ioshares_engine *e, pgq_ioshares_io *io, int64_t result)
+bool pgq_ioshares_engine_is_over(pgq_ioshares_io *io, int64_t result)
 {
-    if (e->faults.ended != NULL)
-        result = e->faults.ended(e->faults.arg, io, result);
     if (result == -EINTR)
         return false;
     if (result <= 0) {

@@ -21,28 +21,24 @@ typedef struct engine_way {
 struct pgq_ioshares_engine {
     const engine_way *way;
     pgq_ioshares *scheduler;
-    pgq_ioshares_faults faults;
     pthread_mutex_t lock;
     bool stopping;
 };
 
 /* An engine of so many bytes, all zeroes but for its head; NULL without memory. And its end. */
-pgq_ioshares_engine *pgq_ioshares_engine_make(size_t bytes, const engine_way *way, pgq_ioshares *scheduler,
-                                              const pgq_ioshares_faults *faults);
+pgq_ioshares_engine *pgq_ioshares_engine_make(size_t bytes, const engine_way *way, pgq_ioshares *scheduler);
 void pgq_ioshares_engine_free(pgq_ioshares_engine *e);
 
 /* Takes the request that goes now; NULL if none may. With the lock held. */
 pgq_ioshares_io *pgq_ioshares_engine_next(pgq_ioshares_engine *e);
 
 /* The kernel has said this of a part of a request. Returns whether all of it is over; otherwise the rest must be done. */
-bool pgq_ioshares_engine_is_over(const pgq_ioshares_engine *e, pgq_ioshares_io *io, int64_t result);
+bool pgq_ioshares_engine_is_over(pgq_ioshares_io *io, int64_t result);
 
 /* A request that went is over. From then on it belongs to its owner. With the lock held. */
 void pgq_ioshares_engine_done(pgq_ioshares_engine *e, pgq_ioshares_io *io);
 
-pgq_status pgq_ioshares_start_threads(pgq_ioshares *scheduler, const pgq_ioshares_faults *faults,
-                                      pgq_ioshares_engine **engine);
-pgq_status pgq_ioshares_start_uring(pgq_ioshares *scheduler, const pgq_ioshares_faults *faults,
-                                    pgq_ioshares_engine **engine);
+pgq_status pgq_ioshares_start_threads(pgq_ioshares *scheduler, pgq_ioshares_engine **engine);
+pgq_status pgq_ioshares_start_uring(pgq_ioshares *scheduler, pgq_ioshares_engine **engine);
 
 #endif

@@ -229,21 +229,11 @@ typedef enum pgq_ioshares_way {
     PGQ_IOSHARES_BY_THREADS = 2 /* a thread for each request that may ever be in flight (limits.most) */
 } pgq_ioshares_way;
 
-/*
- * For tests: what the kernel may say, and seldom does. ended may be NULL: the kernel has said this of a part of a request, bytes or
- * -errno; returns what the engine takes it for. Called by any thread; by threads, several at once. By io_uring the engine's
- * lock is held meanwhile: it must neither call the engine nor wait for a thread that does.
- */
-typedef struct pgq_ioshares_faults {
-    void *arg;
-    int64_t (*ended)(void *arg, const pgq_ioshares_io *io, int64_t result);
-} pgq_ioshares_faults;
-
 typedef struct pgq_ioshares_engine pgq_ioshares_engine;
 
 /*
  * The scheduler is the engine's until it stops: no other call of it until then. When the engine starts, nothing may wait in it or be
- * in flight. faults: NULL, or kept as a copy. The calls below may come from any threads, and a thread that has submitted may end.
+ * in flight. The calls below may come from any threads, and a thread that has submitted may end.
  *
  * A kernel that takes nothing from the ring for now (EAGAIN, EINTR, EBUSY, ENOMEM) is asked 100 times, within a tenth of a
  * second; then, and at once with any other error, each request that it has not taken ends with that errno, and nothing of it
@@ -252,7 +242,7 @@ typedef struct pgq_ioshares_engine pgq_ioshares_engine;
  * asked for and there is none.
  */
 pgq_status pgq_ioshares_engine_start(pgq_ioshares *scheduler, pgq_ioshares_way way,
-                                     const pgq_ioshares_faults *faults, pgq_ioshares_engine **engine);
+                                     pgq_ioshares_engine **engine);
 
 /* The way that was taken: by io_uring or by threads. */
 pgq_ioshares_way pgq_ioshares_engine_way(const pgq_ioshares_engine *engine);

@@ -6,7 +6,7 @@
 #include "ioshares/engine.h"
 
 pgq_status pgq_ioshares_engine_start(pgq_ioshares *scheduler, pgq_ioshares_way way,
-                                     const pgq_ioshares_faults *faults, pgq_ioshares_engine **engine)
+                                     pgq_ioshares_engine **engine)
 {
     if (scheduler == NULL || engine == NULL)
         return refused(PGQ_NULL, 0);
@@ -16,10 +16,10 @@ pgq_status pgq_ioshares_engine_start(pgq_ioshares *scheduler, pgq_ioshares_way w
     if (scheduler->waiting != 0 || scheduler->in_flight != 0)
         return refused(PGQ_IOSHARES_IN_USE, 0);
     if (way != PGQ_IOSHARES_BY_THREADS) {
-        pgq_status status = pgq_ioshares_start_uring(scheduler, faults, engine);
+        pgq_status status = pgq_ioshares_start_uring(scheduler, engine);
 
         if (status.code != PGQ_IOSHARES_URING || way == PGQ_IOSHARES_BY_URING)
             return status;
     }
-    return pgq_ioshares_start_threads(scheduler, faults, engine);
+    return pgq_ioshares_start_threads(scheduler, engine);
 }

@@ -32,7 +32,7 @@ static void perform(threads *t, pgq_ioshares_io *io)
     if (s->waiting > 0 && s->in_flight < s->limit)
         pthread_cond_signal(&t->work);
     pthread_mutex_unlock(&t->head.lock);
-    while (!pgq_ioshares_engine_is_over(&t->head, io, transfer(io)))
+    while (!pgq_ioshares_engine_is_over(io, transfer(io)))
         ;
     pthread_mutex_lock(&t->head.lock);
     pgq_ioshares_engine_done(&t->head, io);
@@ -77,12 +77,11 @@ static void stop(pgq_ioshares_engine *e)
 
 static const engine_way by_threads = {PGQ_IOSHARES_BY_THREADS, dispatch, stop};
 
-pgq_status pgq_ioshares_start_threads(pgq_ioshares *scheduler, const pgq_ioshares_faults *faults,
-                                      pgq_ioshares_engine **engine)
+pgq_status pgq_ioshares_start_threads(pgq_ioshares *scheduler, pgq_ioshares_engine **engine)
 {
     uint32_t wanted = scheduler->limits.most;
     threads *t = (threads *)pgq_ioshares_engine_make(sizeof *t + wanted * sizeof t->workers[0], &by_threads,
-                                                     scheduler, faults);
+                                                     scheduler);
 
     if (t == NULL)
         return refused(PGQ_MEMORY, 0);

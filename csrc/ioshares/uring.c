@@ -194,7 +194,7 @@ static void ended(uring *u, const struct io_uring_cqe *cqe)
     }
     HOLDS(u->in_kernel > 0);
     u->in_kernel--;
-    if (pgq_ioshares_engine_is_over(&u->head, whose, cqe->res))
+    if (pgq_ioshares_engine_is_over(whose, cqe->res))
         pgq_ioshares_engine_done(&u->head, whose);
     else
         put(u, whose);
@@ -290,10 +290,9 @@ static pgq_code open_ring(uring *u)
     return PGQ_OK;
 }
 
-pgq_status pgq_ioshares_start_uring(pgq_ioshares *scheduler, const pgq_ioshares_faults *faults,
-                                    pgq_ioshares_engine **engine)
+pgq_status pgq_ioshares_start_uring(pgq_ioshares *scheduler, pgq_ioshares_engine **engine)
 {
-    uring *u = (uring *)pgq_ioshares_engine_make(sizeof *u, &by_uring, scheduler, faults);
+    uring *u = (uring *)pgq_ioshares_engine_make(sizeof *u, &by_uring, scheduler);
 
     if (u == NULL)
         return refused(PGQ_MEMORY, 0);
@@ -311,11 +310,9 @@ pgq_status pgq_ioshares_start_uring(pgq_ioshares *scheduler, const pgq_ioshares_
     return accepted();
 }
 #else
-pgq_status pgq_ioshares_start_uring(pgq_ioshares *scheduler, const pgq_ioshares_faults *faults,
-                                    pgq_ioshares_engine **engine)
+pgq_status pgq_ioshares_start_uring(pgq_ioshares *scheduler, pgq_ioshares_engine **engine)
 {
     (void)scheduler;
-    (void)faults;
     (void)engine;
     return refused(PGQ_IOSHARES_URING, 0);
 }

@@ -12,10 +12,10 @@
 static inline __attribute__((always_inline)) uint32_t *keep_neon(uint32_t *to, const uint32_t *from,
                                                                  const uint32_t *end, uint32_t xmin)
 {
-    size_t n = (size_t)(end - from), rest = n / 4 * 4;
+    size_t rest = (size_t)(end - from) % 4;
 
     to = keep_registers_neon(to, from, end, xmin);
-    return to + slide_survivors(to, from + rest, n - rest, xmin);
+    return to + slide_survivors(to, end - rest, rest, xmin);
 }
 
 DEFINE_PURGE(neon)

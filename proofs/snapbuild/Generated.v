@@ -1,5 +1,5 @@
 (* SPDX-License-Identifier: PostgreSQL *)
-(** * The inner loops of the AVX-512 and the NEON kernels, and of AVX2's compression, as programs, and their C
+(** * The inner loops of the kernels that have vectors, as programs, and their C
 
     [make generate] writes the text into csrc/; [make prove] compares. *)
 From Coq Require Import ZArith String List.
@@ -67,9 +67,26 @@ Definition packed_8 (mask x : string) : list statement := [
   Store "_mm256_storeu_si256" "to" [] (Call "_mm256_permutevar8x32_epi32" [Var x; LeftPack (Var mask)]);
   Advance "to" (Var mask)].
 
+(** x - xmin has its sign set if x precedes: the others stay. *)
+Definition keep_8 (x kept : string) : list statement :=
+  Const Word kept
+    (Turned (Call "_mm256_movemask_ps" [Call "_mm256_castsi256_ps" [Call "_mm256_sub_epi32" [Var x; Var "bound"]]])) ::
+  packed_8 kept x.
+
+Definition loaded_8 (x : string) (i : nat) : statement := Const Vector256 x (LoadVector "_mm256_loadu_si256" [] "from" i).
+
+Definition purge_avx2_program : program := Program "keep_registers_avx2"
+  [("to", Pointer false Words); ("from", Pointer true Words); ("end", Pointer true Words); ("xmin", Value)]
+  [Do (Const Vector256 "bound" (Call "_mm256_set1_epi32" [Var "xmin"]));
+   Loop "from" "end" 32 []
+     ([loaded_8 "a" 0; loaded_8 "b" 8; loaded_8 "c" 16; loaded_8 "d" 24] ++
+      keep_8 "a" "in_a" ++ keep_8 "b" "in_b" ++ keep_8 "c" "in_c" ++ keep_8 "d" "in_d");
+   Loop "from" "end" 8 [] (loaded_8 "x" 0 :: keep_8 "x" "in_x")]
+  (ReturnPointer "to").
+
 (** A flag is the byte 0 or 1: its one bit goes where the sign is. *)
 Definition live_8 : list statement :=
-  [Const Vector256 "x" (LoadVector "_mm256_loadu_si256" [] "from" 0);
+  [loaded_8 "x" 0;
    Const Vector128 "flags" (LoadVector "_mm_loadl_epi64" [] "valid" 0);
    Const Word "live" (Call "_mm_movemask_epi8" [Call "_mm_slli_epi16 7" [Var "flags"]])] ++
   packed_8 "live" "x".
@@ -138,6 +155,9 @@ Definition printed : list (string * string) := [
   ("csrc/snapbuild/pack_avx512.h",
    print_header "PGQUERN_SNAPBUILD_PACK_AVX512_H"
      "Printed from proofs/snapbuild/Generated.v by `make generate`: change that." compress_program);
+  ("csrc/snapbuild/keep_avx2.h",
+   print_header "PGQUERN_SNAPBUILD_KEEP_AVX2_H"
+     "Printed from proofs/snapbuild/Generated.v by `make generate`: change that." purge_avx2_program);
   ("csrc/snapbuild/pack_avx2.h",
    print_header "PGQUERN_SNAPBUILD_PACK_AVX2_H"
      "Printed from proofs/snapbuild/Generated.v by `make generate`: change that." compress_avx2_program);

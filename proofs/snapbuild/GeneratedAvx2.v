@@ -1,9 +1,10 @@
 (* SPDX-License-Identifier: PostgreSQL *)
-(** * The AVX2 program of which C is printed moves whole registers, and leaves fewer values than one holds *)
+(** * The AVX2 programs of which C is printed move whole registers, and leave fewer values than one holds *)
 From Coq Require Import String.
-From Pgquern.common Require Import Integers ListFacts.
-From Pgquern.instructions Require Import Lanes Shift Masked Compare Permute Scalar Memory Facts Program ProgramFacts.
-From Pgquern.snapbuild Require Import Spec Vectors Generated Packing GeneratedFacts.
+From Pgquern.common Require Import Integers ListFacts Xid.
+From Pgquern.instructions Require Import Lanes Arithmetic Shift Masked Compare Permute Scalar Memory Facts Program ProgramFacts
+  LaneFacts.
+From Pgquern.snapbuild Require Import Spec Purge Vectors Generated Packing GeneratedFacts.
 Local Open Scope string_scope.
 Local Open Scope list_scope.
 Local Open Scope Z_scope.
@@ -65,6 +66,117 @@ Proof.
   - cbn [String.eqb Ascii.eqb Bool.eqb]. do 2 f_equal. rewrite app_length, there_length, words_length. lia.
   - intros z Z. cbn [existsb] in Z. apply orb_false_elim in Z as [Z _]. now rewrite Z.
 Qed.
+
+(** ** The purge *)
+
+Lemma call_as_floats a : length a = 32%nat -> call "_mm256_castsi256_ps" [a] = Some a.
+Proof. by_table. Qed.
+Lemma call_signs_4 a : length a = 32%nat -> call "_mm256_movemask_ps" [a] = Some (signs_as_int 4 a).
+Proof. by_table. Qed.
+
+Section purge.
+  Context (xmin : Z) (X : normal xmin).
+
+  Definition at_hand_8 (s : state) : Prop := env s "bound" = Some (Register (spread 8 (bytes_of 4 xmin))).
+
+  (* A register of XIDs: those that xmin does not precede go down to `to`. *)
+  Lemma keep_stores_8 s x m l : at_hand_8 s -> Forall normal l -> env s x = Some (Register (register_of 4 l)) ->
+    length l = 8%nat -> String.eqb "to" m = false -> String.eqb x m = false -> stores 8 [m] (kept xmin l) (keep_8 x m) s.
+  Proof.
+    intros Bound N XE L D1 D2 A junk C T M J. unfold keep_8. cbn [run_statements]. set (k := map (keeps xmin) l).
+    assert (Lk : length k = 8%nat) by (unfold k; now rewrite map_length).
+    assert (E : run_statement (Const Word m (Turned (Call "_mm256_movemask_ps"
+        [Call "_mm256_castsi256_ps" [Call "_mm256_sub_epi32" [Var x; Var "bound"]]]))) s = Some (set m (Register (mask_of k)) s)).
+    { cbn [run_statement]. unfold declare. cbn [eval]. unfold register_in. rewrite XE, Bound. cbn [bind].
+      assert (Ls : length (sub 4 (register_of 4 l) (spread 8 (bytes_of 4 xmin))) = 32%nat).
+      { unfold sub, lanewise. rewrite words_length, spread_words, !valid_lanes
+          by (auto using normal_is_valid, forall_repeat, (xmin_valid xmin X)).
+        rewrite map2_repeat, map_length by exact L. lia. }
+      rewrite call_sub_8 by (rewrite ?words_length, ?spread_words, ?words_length, ?repeat_length; lia). cbn [bind].
+      rewrite call_as_floats by exact Ls. cbn [bind]. rewrite call_signs_4 by exact Ls. cbn [bind].
+      pose proof (avx2_kept_is_kept xmin l X N L) as K. fold k in K.
+      change (map negb (firstn 8 (bits (signs_as_int 4 (sub 4 (register_of 4 l) (spread 8 (bytes_of 4 xmin))))))) with
+        (avx2_kept xmin (register_of 4 l)). rewrite K.
+      unfold signs_as_int. rewrite widened_length. cbn [Nat.eqb bind]. now rewrite widened_length. }
+    rewrite E. cbn [bind].
+    destruct (packed_stores_8 (set m (Register (mask_of k)) s) m x k l) with (A := A) (junk := junk) (C := C)
+      as (s' & junk' & R & M' & J' & T' & O); auto.
+    - apply env_set_same.
+    - now rewrite env_set_other.
+    - now rewrite env_set_other.
+    - unfold k in *. rewrite selected_is_kept in *. rewrite R. exists s', junk'. repeat split; auto.
+      intros y Y. cbn [existsb] in Y. rewrite !orb_false_iff in Y. destruct Y as (Y1 & Y2 & _).
+      rewrite O by (cbn [existsb]; now rewrite Y1). now apply env_set_other.
+  Qed.
+
+  Context (before behind : cells) (stale data : list Z) (N : Forall normal data).
+  Let left_over := left before behind stale data 8 (kept xmin) (fun _ => at_hand_8).
+
+  Lemma purge_step_8 xs : NoDup xs -> incl xs ["a"; "b"; "c"; "d"; "x"] -> forall d s, left_over d s ->
+    (length xs * 8 <= d)%nat -> exists s1 s2,
+    run_statements (reads 8 Vector256 "_mm256_loadu_si256" 0 xs ++ concat (map (fun x => keep_8 x (append "in_" x)) xs)) s =
+      Some s1 /\
+    move (length xs * 8) ["from"] s1 = Some s2 /\ left_over (d - length xs * 8) s2.
+  Proof.
+    refine (registers_step before behind stale data 8 (kept xmin) (fun _ => at_hand_8) (filter_length_le (keeps xmin)) [] _
+      Vector256 "_mm256_loadu_si256" eq_refl eq_refl (kept_app xmin) normal N ["a"; "b"; "c"; "d"; "x"]
+      (fun x => [append "in_" x]) ["bound"] (fun x => keep_8 x (append "in_" x)) eq_refl eq_refl _ _ xs).
+    - intros n k v s H. exists (set "from" v s). repeat split; apply H.
+    - intros n s s' H S. unfold at_hand_8 in *. rewrite S by (cbn [In]; auto). exact H.
+    - intros n s x l I H V L E. apply keep_stores_8; auto; cbn [In] in I; repeat (destruct I as [<-|I]; [reflexivity|]); destruct I.
+  Qed.
+
+  Lemma step_of_one_8 d s : left_over d s -> (8 <= d)%nat ->
+    exists s1 s2, run_statements (loaded_8 "x" 0 :: keep_8 "x" "in_x") s = Some s1 /\
+      move 8 ["from"] s1 = Some s2 /\ left_over (d - 8) s2.
+  Proof. apply (purge_step_8 ["x"]); [repeat constructor; cbn; intuition easy|intros y Y; cbn in *; tauto]. Qed.
+
+  Lemma step_of_four_8 d s : left_over d s -> (32 <= d)%nat ->
+    exists s1 s2, run_statements ([loaded_8 "a" 0; loaded_8 "b" 8; loaded_8 "c" 16; loaded_8 "d" 24] ++
+        keep_8 "a" "in_a" ++ keep_8 "b" "in_b" ++ keep_8 "c" "in_c" ++ keep_8 "d" "in_d") s = Some s1 /\
+      move 32 ["from"] s1 = Some s2 /\ left_over (d - 32) s2.
+  Proof. apply (purge_step_8 ["a"; "b"; "c"; "d"]); [repeat constructor; cbn; intuition easy|intros y Y; cbn in *; tauto]. Qed.
+
+  Lemma purge_avx2_runs :
+    let place n := Address 4 (Z.of_nat (length before + 4 * n)) in
+    exists junk done todo,
+      data = done ++ todo /\ length done = (length data / 8 * 8)%nat /\
+      run purge_avx2_program [place 0%nat; place (length stale); place (length stale + length data)%nat;
+                              Register (bytes_of 4 xmin)] (before ++ words (stale ++ data) ++ behind) =
+        Some (place (length (kept xmin done)),
+              before ++ words (kept xmin done) ++ there junk ++ words todo ++ behind) /\
+      (length junk + 4 * length (kept xmin done) = 4 * (length stale + length done))%nat.
+  Proof.
+    intros place. unfold run, place. cbn [given parameters purge_avx2_program fits Nat.eqb width_of]. rewrite bytes_of_length.
+    cbn [Nat.eqb bind body purge_avx2_program run_steps outcome_of].
+    set (s0 := set "xmin" _ _).
+    assert (E0 : run_statement (Const Vector256 "bound" (Call "_mm256_set1_epi32" [Var "xmin"])) s0 =
+      Some (set "bound" (Register (spread 8 (bytes_of 4 xmin))) s0)).
+    { cbn [run_statement]. unfold declare. cbn [eval]. change (register_in s0 "xmin") with (Some (bytes_of 4 xmin)).
+      cbn [bind]. rewrite call_set1_8 by apply bytes_of_length. cbn [bind].
+      now rewrite spread_words, words_length, repeat_length. }
+    rewrite E0. cbn [bind]. clear E0. set (s1 := set "bound" _ s0).
+    assert (L1 : left_over (length data) s1) by (apply left_at_first; reflexivity).
+    destruct (whole_registers_run before behind stale data 8 (kept xmin) (fun _ => at_hand_8) [] 32 _ _ s1 ltac:(lia)
+      ltac:(lia) step_of_four_8 step_of_one_8 L1) as (s3 & done & todo & E3 & D & K & junk & M & J & T).
+    cbn [run_steps] in E3. rewrite E3. cbn [bind]. rewrite T. cbn [bind]. exists junk, done, todo.
+    split; [exact D|]. split; [exact K|]. split; [|exact J].
+    rewrite M, <- !app_assoc. rewrite app_length, there_length, words_length. reflexivity.
+  Qed.
+End purge.
+
+(** The program of the AVX2 purge, run on an array of any length, moves the XIDs that xmin does not precede down to `to`, in
+    their order, as far as they fill registers of eight, and returns where they end; the XIDs that are left, fewer than eight,
+    stay as they are, and nothing before `to` or from `end` on is touched. *)
+Theorem purge_avx2_program_is_filter : forall xmin before stale data behind, normal xmin -> Forall normal data ->
+  let place n := Address 4 (Z.of_nat (length before + 4 * n)) in
+  exists junk done todo,
+    data = done ++ todo /\ length done = (length data / 8 * 8)%nat /\
+    run purge_avx2_program [place 0%nat; place (length stale); place (length stale + length data)%nat;
+                            Register (bytes_of 4 xmin)] (before ++ words (stale ++ data) ++ behind) =
+      Some (place (length (kept xmin done)), before ++ words (kept xmin done) ++ there junk ++ words todo ++ behind) /\
+    (length junk + 4 * length (kept xmin done) = 4 * (length stale + length done))%nat.
+Proof. intros xmin before stale data behind X N. exact (purge_avx2_runs xmin X before behind stale data N). Qed.
 
 (** ** The compression of KnownAssignedXids *)
 

@@ -186,18 +186,11 @@ Section purge.
       Some (set "weights" (Register (register_of 4 weights)) s1)) by reflexivity.
     rewrite E1. cbn [bind]. clear E1. set (s2 := set "weights" _ s1).
     assert (L2 : left_over (length data) s2) by (apply left_at_first; reflexivity || (split; reflexivity)).
-    pose proof (left_distance before behind stale data 4 (kept xmin) (fun _ => at_hand_4)) as left_over_4_distance.
-    rewrite (left_over_4_distance _ _ L2). cbn [bind]. rewrite Nat2Z.id.
-    destruct (loop_ends "from" "end" 16 [] _ left_over ltac:(lia) left_over_4_distance step_of_four_4 (length data) _ s2 L2
-      (le_n _)) as (s3 & d3 & E3 & L3 & _ & _).
-    rewrite E3. cbn [bind]. rewrite (left_over_4_distance _ _ L3). cbn [bind]. rewrite Nat2Z.id.
-    destruct (loop_ends "from" "end" 4 [] _ left_over ltac:(lia) left_over_4_distance step_of_one_4 d3 _ s3 L3 (le_n _))
-      as (s4 & d4 & E4 & L4 & D4 & _).
-    rewrite E4. cbn [bind].
-    destruct L4 as (done & todo & k & D & L & K & (junk & M & J & T) & _).
-    exists junk, done, todo. split; [exact D|]. split; [|split; [|exact J]].
-    - rewrite D, app_length, K, L, (Nat.add_comm (k * 4)), Nat.div_add, Nat.div_small by lia. reflexivity.
-    - rewrite T. cbn [bind]. rewrite M, <- !app_assoc. rewrite app_length, there_length, words_length. reflexivity.
+    destruct (whole_registers_run before behind stale data 4 (kept xmin) (fun _ => at_hand_4) [] 16 _ _ s2 ltac:(lia)
+      ltac:(lia) step_of_four_4 step_of_one_4 L2) as (s3 & done & todo & E3 & D & K & junk & M & J & T).
+    cbn [run_steps] in E3. rewrite E3. cbn [bind]. rewrite T. cbn [bind]. exists junk, done, todo.
+    split; [exact D|]. split; [exact K|]. split; [|exact J].
+    rewrite M, <- !app_assoc. rewrite app_length, there_length, words_length. reflexivity.
   Qed.
 End purge.
 

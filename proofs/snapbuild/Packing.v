@@ -109,6 +109,27 @@ Section packing.
     - unfold pointers. rewrite F2, E2, En, E. split; [do 2 f_equal; lia|]. auto.
   Qed.
 
+  (* Groups of registers, then single ones: what is left fills none. *)
+  Lemma whole_registers_run n4 body4 body s : (0 < lanes)%nat -> (0 < n4)%nat ->
+    (forall d s, left d s -> (n4 <= d)%nat -> exists s1 s2,
+      run_statements body4 s = Some s1 /\ move n4 ("from" :: beside) s1 = Some s2 /\ left (d - n4) s2) ->
+    (forall d s, left d s -> (lanes <= d)%nat -> exists s1 s2,
+      run_statements body s = Some s1 /\ move lanes ("from" :: beside) s1 = Some s2 /\ left (d - lanes) s2) ->
+    left (length data) s -> exists s' done todo,
+    run_steps [Loop "from" "end" n4 beside body4; Loop "from" "end" lanes beside body] s = Some s' /\
+    data = done ++ todo /\ length done = (length data / lanes * lanes)%nat /\ packed (length done) done todo s'.
+  Proof.
+    intros P P4 Step4 Step L. cbn [run_steps]. rewrite (left_distance _ _ L). cbn [bind]. rewrite Nat2Z.id.
+    destruct (loop_ends "from" "end" n4 beside body4 left P4 left_distance Step4 (length data) _ s L (le_n _))
+      as (s3 & d3 & E3 & L3 & _ & _).
+    rewrite E3. cbn [bind]. rewrite (left_distance _ _ L3). cbn [bind]. rewrite Nat2Z.id.
+    destruct (loop_ends "from" "end" lanes beside body left P left_distance Step d3 _ s3 L3 (le_n _))
+      as (s4 & d4 & E4 & L4 & D4 & _).
+    rewrite E4. cbn [bind]. destruct L4 as (done & todo & k & D & L4 & K & Q & _). exists s4, done, todo.
+    split; [reflexivity|]. split; [exact D|]. split; [|exact Q].
+    rewrite D, app_length, K, L4, (Nat.add_comm (k * lanes)), Nat.div_add, Nat.div_small by lia. reflexivity.
+  Qed.
+
   (** ** Rounds that read some registers, and then keep what stays of each: of XIDs that are [taken] *)
 
   Context (t : type) (f : string) (Known : known f loads_known = Some (Whole (4 * lanes))) (Size : size t = (4 * lanes)%nat).

@@ -1,9 +1,9 @@
 (* SPDX-License-Identifier: PostgreSQL *)
-(** * The NEON kernels and AVX2's compression whole: the printed loop over registers, and the loop of C for what fills none
+(** * The AVX2 and NEON kernels whole: the printed loop over registers, and the loop of C for what fills none
 
     The second loop and the place where it begins are written in C by hand: `slide_survivors` of purge.h, `slide_live` of
-    known_assigned.h, and their callers in purge_neon.c, compress_neon.c and compress_avx2.c.  Here they load and store in the same memory as
-    the printed loop, word by word. *)
+    known_assigned.h, and their callers in purge_neon.c, purge_avx2.c, compress_neon.c and compress_avx2.c.  Here they load and
+    store in the same memory as the printed loop, word by word. *)
 From Pgquern.common Require Import Integers Xid.
 From Pgquern.instructions Require Import Lanes Memory Program.
 From Pgquern.snapbuild Require Import Generated.
@@ -31,17 +31,23 @@ Fixpoint slide_live (n : nat) (to from valid : Z) (m : cells) : option (Z * cell
       slide_live n (to + 4 * number flag) (from + 4) (valid + 1) m
   end.
 
-(** How many words lie between two addresses; and how many of them fill registers of so many. *)
+(** How many words lie between two addresses. *)
 Definition words_between (from last : Z) : Z := (last - from) / 4.
-Definition in_registers (lanes n : Z) : Z := n / lanes * lanes.
 
-Definition keep_neon (xmin to from last : Z) (m : cells) : option (Z * cells) :=
-  let n := words_between from last in let rest := in_registers 4 n in
-  r <-- run purge_neon_program [Address 4 to; Address 4 from; Address 4 last; Register (bytes_of 4 xmin)] m;
+(** Of the XIDs, [loop] moves those that fill registers. *)
+Definition keep_by (loop : program) (lanes xmin to from last : Z) (m : cells) : option (Z * cells) :=
+  let rest := words_between from last mod lanes in
+  r <-- run loop [Address 4 to; Address 4 from; Address 4 last; Register (bytes_of 4 xmin)] m;
   match r with
-  | (Address _ to, m) => slide_survivors xmin (Z.to_nat (n - rest)) to (from + 4 * rest) m
+  | (Address _ to, m) => slide_survivors xmin (Z.to_nat rest) to (last - 4 * rest) m
   | _ => None
   end.
+
+Definition keep_neon : Z -> Z -> Z -> Z -> cells -> option (Z * cells) := keep_by purge_neon_program 4.
+Definition keep_avx2 : Z -> Z -> Z -> Z -> cells -> option (Z * cells) := keep_by purge_avx2_program 8.
+
+(** How many of [n] words fill registers of so many. *)
+Definition in_registers (lanes n : Z) : Z := n / lanes * lanes.
 
 (** Of the entries, [loop] moves those that fill registers. *)
 Definition compress_by (loop : program) (lanes to from last valid : Z) (m : cells) : option (Z * cells) :=

@@ -1,5 +1,5 @@
 (* SPDX-License-Identifier: PostgreSQL *)
-(** * The NEON kernels and AVX2's compression move all that stays *)
+(** * The AVX2 and NEON kernels move all that stays *)
 From Pgquern.common Require Import Integers Xid.
 From Pgquern.instructions Require Import Lanes Memory Facts Program ProgramFacts.
 From Pgquern.snapbuild Require Import Spec Purge Vectors Packing GeneratedFacts GeneratedNeon Slides.
@@ -70,6 +70,39 @@ Proof.
       * cbn [app length]. lia.
 Qed.
 
+(* What a printed loop over registers must do, is all that is known of it here. *)
+Lemma keep_runs_whole loop lanes xmin before stale data behind junk done todo : (0 < lanes)%nat ->
+  normal xmin -> Forall normal data ->
+  let at_word n := Address 4 (Z.of_nat (length before + 4 * n)) in
+  data = done ++ todo -> length done = (length data / lanes * lanes)%nat ->
+  run loop [at_word 0%nat; at_word (length stale); at_word (length stale + length data)%nat; Register (bytes_of 4 xmin)]
+    (before ++ words (stale ++ data) ++ behind) =
+    Some (at_word (length (kept xmin done)), before ++ words (kept xmin done) ++ there junk ++ words todo ++ behind) ->
+  (length junk + 4 * length (kept xmin done) = 4 * (length stale + length done))%nat ->
+  let place n := Z.of_nat (length before + 4 * n) in
+  exists left,
+    keep_by loop (Z.of_nat lanes) xmin (place 0%nat) (place (length stale)) (place (length stale + length data)%nat)
+      (before ++ words (stale ++ data) ++ behind) =
+      Some (place (length (kept xmin data)), before ++ words (kept xmin data) ++ there left ++ behind) /\
+    (length left + 4 * length (kept xmin data) = 4 * (length stale + length data))%nat.
+Proof.
+  intros P X N at_word D Ld R L place. unfold keep_by, place, at_word in *. cbv zeta. rewrite words_between_are, R. cbn [bind].
+  assert (T : length data = (length done + length todo)%nat) by (rewrite D; apply app_length).
+  assert (Rest : Z.of_nat (length data) mod Z.of_nat lanes = Z.of_nat (length todo)).
+  { rewrite <- Nat2Z.inj_mod. pose proof (Nat.div_mod (length data) lanes ltac:(lia)). lia. }
+  rewrite Rest, Nat2Z.id.
+  assert (Nt : Forall normal todo) by (rewrite D in N; now apply Forall_app in N).
+  destruct (survivors_slide xmin X todo (before ++ words (kept xmin done)) junk behind Nt) as (junk' & E & L').
+  rewrite (app_assoc before (words (kept xmin done)) (there junk ++ words todo ++ behind)).
+  replace (Z.of_nat (length before + 4 * length (kept xmin done))) with (Z.of_nat (length (before ++ words (kept xmin done))))
+    by (rewrite app_length, there_length, words_length; reflexivity).
+  replace (Z.of_nat (length before + 4 * (length stale + length data)) - 4 * Z.of_nat (length todo)) with
+    (Z.of_nat (length ((before ++ words (kept xmin done)) ++ there junk)))
+    by (rewrite !app_length, !there_length, words_length; lia).
+  rewrite E. exists junk'. rewrite D, kept_app, words_app, there_app, <- !app_assoc.
+  split; [|rewrite !app_length in *; lia]. do 3 f_equal. rewrite !app_length, !there_length, !words_length. lia.
+Qed.
+
 (** The NEON purge's inner loop, with its rest, run on an array of any length, moves the XIDs that xmin does not precede down to
     `to`, in their order, and returns where they end; it touches nothing before `to`, and nothing from `end` on. *)
 Theorem keep_neon_is_filter : forall xmin before stale data behind, normal xmin -> Forall normal data ->
@@ -82,19 +115,22 @@ Theorem keep_neon_is_filter : forall xmin before stale data behind, normal xmin 
 Proof.
   intros xmin before stale data behind X N place.
   destruct (purge_neon_program_is_filter xmin before stale data behind X N) as (junk & done & todo & D & Ld & R & L).
-  unfold keep_neon, place.
-  cbv zeta. rewrite words_between_are, (in_registers_are 4), <- Ld, R. cbn [bind].
-  replace (Z.to_nat (Z.of_nat (length data) - Z.of_nat (length done))) with (length todo) by (rewrite D, app_length; lia).
-  assert (Nt : Forall normal todo) by (rewrite D in N; now apply Forall_app in N).
-  destruct (survivors_slide xmin X todo (before ++ words (kept xmin done)) junk behind Nt) as (junk' & E & L').
-  rewrite (app_assoc before (words (kept xmin done)) (there junk ++ words todo ++ behind)).
-  replace (Z.of_nat (length before + 4 * length (kept xmin done))) with (Z.of_nat (length (before ++ words (kept xmin done))))
-    by (rewrite app_length, there_length, words_length; reflexivity).
-  replace (Z.of_nat (length before + 4 * length stale) + 4 * Z.of_nat (length done)) with
-    (Z.of_nat (length ((before ++ words (kept xmin done)) ++ there junk)))
-    by (rewrite !app_length, !there_length, words_length; lia).
-  rewrite E. exists junk'. rewrite D, kept_app, words_app, there_app, <- !app_assoc.
-  split; [|rewrite !app_length in *; lia]. do 3 f_equal. rewrite !app_length, !there_length, !words_length. lia.
+  exact (keep_runs_whole _ 4 xmin before stale data behind junk done todo ltac:(lia) X N D Ld R L).
+Qed.
+
+(** The AVX2 purge's inner loop, with its rest, run on an array of any length, moves the XIDs that xmin does not precede down to
+    `to`, in their order, and returns where they end; it touches nothing before `to`, and nothing from `end` on. *)
+Theorem keep_avx2_is_filter : forall xmin before stale data behind, normal xmin -> Forall normal data ->
+  let place n := Z.of_nat (length before + 4 * n) in
+  exists junk,
+    keep_avx2 xmin (place 0%nat) (place (length stale)) (place (length stale + length data)%nat)
+      (before ++ words (stale ++ data) ++ behind) =
+      Some (place (length (kept xmin data)), before ++ words (kept xmin data) ++ there junk ++ behind) /\
+    (length junk + 4 * length (kept xmin data) = 4 * (length stale + length data))%nat.
+Proof.
+  intros xmin before stale data behind X N place.
+  destruct (GeneratedAvx2.purge_avx2_program_is_filter xmin before stale data behind X N) as (junk & done & todo & D & Ld & R & L).
+  exact (keep_runs_whole _ 8 xmin before stale data behind junk done todo ltac:(lia) X N D Ld R L).
 Qed.
 
 (** ** The compression of KnownAssignedXids *)

@@ -1,7 +1,7 @@
 (* SPDX-License-Identifier: PostgreSQL *)
 (** * The vector step of the purges is made of instructions
 
-    Registers.v takes a step of the SIMD purges as one: a register is packed.  Here the step is what the C code says: a
+    KeepRegisters.v takes a step of the SIMD purges as one: a register is packed.  Here the step is what the C code says: a
     composition of intrinsics, each with the meaning that the table of instructions/ gives it, and that is run against
     the CPU.  What lies between them in C, the negation of AVX2's mask and a look into an array, is said in Coq. *)
 From Coq Require Import String.

@@ -6,7 +6,7 @@ From Coq Require Import ZArith Lia List Bool Sorted.
 From stdpp Require Import base option list.
 From Pgquern.common Require Import Premises Parts Xid.
 From Pgquern.snapbuild Require Import Memory MemoryFacts Spec Examples.
-From Pgquern.snapbuild Require Purge UpstreamFacts GroupsFacts Registers KeepRegisters KeepRegistersFacts Vectors Search Arc SortedFacts PurgeSorted PurgeFull Merge SortBatch Insert KnownAssigned.
+From Pgquern.snapbuild Require Purge UpstreamFacts GroupsFacts KeepRegisters KeepRegistersFacts Vectors Search Arc SortedFacts PurgeSorted PurgeFull Merge SortBatch Insert KnownAssigned.
 From Pgquern.snapbuild Require QuicksortSorts SideBySideFacts SortAllFacts Catchange Visibility Entry.
 From Pgquern.instructions Require Program ProgramFacts.
 From Pgquern.snapbuild Require Generated GeneratedFacts GeneratedAvx2 GeneratedNeon SlidesFacts.
@@ -106,22 +106,10 @@ Lemma snapshot_upstream_sorts_witness : premises_of QuicksortSorts.snapshot_upst
 Proof. exact snapshot_sorted_copies_witness. Qed.
 Lemma purge_inplace_one_array_witness : premises_of Purge.purge_inplace_one_array.
 Proof. exists wrapped, xmin, (laid wrapped), 0, 0, (laid wrapped). split; [apply laid_array|constructor]. Qed.
-Lemma purge_registers_is_filter_witness : premises_of Registers.purge_registers_is_filter.
-Proof.
-  exists (KeepRegisters.compress_zeros xmin), xmin. split; [apply Registers.compress_zeros_packs|].
-  exists wrapped, [(true, repeat 16%nat 12); (false, [8%nat])], (laid wrapped). split; [apply laid_array|reflexivity].
-Qed.
 Lemma simd_purges_are_filters_witness : inner_premises_of KeepRegistersFacts.simd_purges_are_filters.
 Proof.
   exists (KeepRegisters.compress_zeros xmin), wrapped, xmin, (laid wrapped).
-  split; [apply Registers.compress_zeros_packs|]. split; [apply laid_array|]. eexists. now left.
-Qed.
-Lemma avx_schedules_are_filters_witness : inner_premises_of Registers.avx_schedules_are_filters.
-Proof.
-  split; [exists wrapped, xmin, (laid wrapped), (map (pair true) (Registers.avx2_schedule 200))|
-          exists wrapped, xmin, (laid wrapped), (map (pair true) (Registers.avx512_schedule 200))]; (split; [apply laid_array|]).
-  - split; [reflexivity|]. eexists. apply (Registers.compress_zeros_packs xmin).
-  - reflexivity.
+  split; [apply KeepRegistersFacts.compress_zeros_packs|]. split; [apply laid_array|]. eexists. now left.
 Qed.
 Lemma one_search_is_wrong_witness : inner_premises_of PurgeSorted.one_search_is_wrong.
 Proof.
@@ -327,6 +315,8 @@ Proof.
   right. exists [], []. split; reflexivity.
 Qed.
 
+Lemma purge_avx2_program_is_filter_witness : premises_of GeneratedAvx2.purge_avx2_program_is_filter.
+Proof. exists 10, [None], [7], wrapped, []. split; [easy|exact wrapped_is_normal]. Qed.
 Lemma compress_avx2_program_keeps_live_witness : premises_of GeneratedAvx2.compress_avx2_program_keeps_live.
 Proof.
   exists [], [7], [3; 4], (ProgramFacts.there [1; 0]), [1; 0], 12%nat. split; [reflexivity|].
@@ -343,6 +333,8 @@ Qed.
 
 Lemma keep_neon_is_filter_witness : premises_of SlidesFacts.keep_neon_is_filter.
 Proof. exists 10, [None], [7], wrapped, []. split; [easy|exact wrapped_is_normal]. Qed.
+Lemma keep_avx2_is_filter_witness : premises_of SlidesFacts.keep_avx2_is_filter.
+Proof. exact keep_neon_is_filter_witness. Qed.
 Lemma compress_neon_keeps_live_witness : premises_of SlidesFacts.compress_neon_keeps_live.
 Proof.
   exists [], [7], [3; 4], (ProgramFacts.there [1; 0]), [1; 0], 12%nat. split; [reflexivity|].
@@ -354,6 +346,6 @@ Proof. exact compress_neon_keeps_live_witness. Qed.
 (** In each program of which C is printed a name is declared once, so that no block hides another name. *)
 Theorem printed_programs_declare_once :
   Program.declares_once Generated.purge_program = true /\ Program.declares_once Generated.compress_program = true /\
-  Program.declares_once Generated.compress_avx2_program = true /\
+  Program.declares_once Generated.purge_avx2_program = true /\ Program.declares_once Generated.compress_avx2_program = true /\
   Program.declares_once Generated.purge_neon_program = true /\ Program.declares_once Generated.compress_neon_program = true.
 Proof. repeat split; reflexivity. Qed.

@@ -1,10 +1,11 @@
 (* SPDX-License-Identifier: PostgreSQL *)
-(** * A write-back beside other calls: the steps of csrc/tiercache/write_back.c, one by one
+(** * A write-back beside other calls, and mounts that stop: the steps of csrc/tiercache/write_back.c, one by one
 
     WriteBack of Tiers.v is one step.  Here it is several, and what other threads do stands between any two of them: they write
-    pages, load them, and move them out of memory; or a crash comes.  Old contents are taken off the SSD in one step. *)
+    pages, load them, and move them out of memory; or a crash comes.  Old contents are taken off the SSD in one step.  After a crash
+    mounts may stop at any of their operations before one works. *)
 From Pgquern.common Require Import Naturals.
-From Pgquern.tiercache Require Import Tiers FlatFile.
+From Pgquern.tiercache Require Import Tiers FlatFile Stops.
 
 (** How far it is: the pages are gathered; no old contents stand on the SSD; or some may, and it has failed; the store was synced. *)
 Inductive stage := Taking | Storing | Failing | Synced (works : bool).
@@ -21,7 +22,8 @@ Inductive beside_step :=
 | TakeOff (k : taking)
 | Put (p : nat) (whole : bool)   (* a page goes to the store as it was gathered; or the write fails, though it is there *)
 | SyncStore (works forgets : bool)
-| Settle.                        (* what was written, and not changed meanwhile, is clean *)
+| Settle                         (* what was written, and not changed meanwhile, is clean *)
+| Stops (m : mount) (x : stop).  (* a mount that ends before it works *)
 
 Definition is_crash (x : step) : bool := match x with Kill | PowerLoss _ _ _ _ _ => true | _ => false end.
 Definition is_move (x : step) : bool :=
@@ -49,7 +51,7 @@ Definition settle (s : state) (w : write_back) : state :=
   end.
 
 (** The cache, and the write-back that is under way. *)
-Definition both := (state * option write_back)%type.
+Notation both := (state * option write_back)%type.
 Definition may_be_called (w : option write_back) (x : step) : bool :=
   match w with None => true | Some _ => is_move x || is_crash x end.
 Definition do_beside (b : both) (y : beside_step) : both :=
@@ -67,10 +69,11 @@ Definition do_beside (b : both) (y : beside_step) : both :=
       end
   | SyncStore works forgets, Some (WritingBack a h Storing l) => (sync_store s works forgets, Some (WritingBack a h (Synced works) l))
   | Settle, Some w => (settle s w, None)
+  | Stops m x, None => if up s then b else (mount_until s m x, None)
   | _, _ => b
   end.
 
-(** The flat file beside it: a write-back changes no contents. *)
+(** The flat file beside it: a write-back changes no contents, nor does a mount that stops. *)
 Definition flat_beside (b : both) (f : flat) (y : beside_step) : flat :=
   match y with Call x => if may_be_called (snd b) x then flat_step (fst b) f x else f | _ => f end.
 Fixpoint run_beside (b : both) (f : flat) (ys : list beside_step) : both * flat :=
@@ -83,6 +86,7 @@ Definition assumed_beside (b : both) (y : beside_step) : bool :=
   match y with
   | Call x => assumed (fst b) x
   | TakeOff k => is_fresh (fst b) (drawn (fst b) k)
+  | Stops m _ => assumed_stop (fst b) m
   | _ => true
   end.
 Fixpoint assumed_of_all_beside (b : both) (ys : list beside_step) : bool :=

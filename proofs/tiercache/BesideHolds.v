@@ -1,7 +1,7 @@
 (* SPDX-License-Identifier: PostgreSQL *)
-(** * The tiers fit the flat file between any two steps of a write-back, whatever stands there *)
+(** * The tiers fit the flat file between any two steps of a write-back, whatever stands there, and wherever mounts stop *)
 From Pgquern.common Require Import Naturals.
-From Pgquern.tiercache Require Import Tiers FlatFile Fits Moves WriteBack Refines Beside.
+From Pgquern.tiercache Require Import Tiers FlatFile Fits Moves WriteBack Refines Stops StopsFit Beside.
 
 (** ** Contents are numbered: what comes next is larger than what was *)
 Definition numbered (s : state) (f : flat) : Prop :=
@@ -268,7 +268,7 @@ Lemma beside_step_fits b f y : beside_fits b f -> assumed_beside b y = true -> b
 Proof.
   destruct b as (s, w). intros (F & N & W) A. cbn [fst snd] in *.
   assert (Same : beside_fits (s, w) f) by exact (conj F (conj N W)).
-  destruct y as [x|ps|k|p whole|works forgets|]; cbn [do_beside flat_beside assumed_beside fst snd] in *.
+  destruct y as [x|ps|k|p whole|works forgets| |m x]; cbn [do_beside flat_beside assumed_beside fst snd] in *.
   - destruct (may_be_called w x) eqn:M; [|exact Same]. split; [now apply step_fits|]. split; [now apply step_numbered|]. cbn [fst snd].
     destruct (is_crash x) eqn:X; [exact I|]. destruct w as [w|]; [|exact I]. cbn [may_be_called] in M. rewrite X, orb_false_r in M.
     now apply move_gathered.
@@ -306,6 +306,8 @@ Proof.
   - destruct w as [w|]; [|exact Same]. assert (X : fits (settle s w) f) by (destruct (settle_fits s f w F W) as [X|X]; apply X).
     split; [exact X|]. split; [|exact Logic.I]. cbn [fst]. unfold settle. destruct (at_stage w) as [| | |[]]; try exact N.
     destruct (forallb _ _); exact N.
+  - destruct w as [w|]; [exact Same|]. destruct (up s) eqn:Up; [exact Same|]. destruct (mount_until_same s m x) as (P & Nx).
+    split; [now apply stop_fits|]. split; [|exact Logic.I]. unfold numbered. cbn [fst]. now rewrite P, Nx.
 Qed.
 
 Lemma run_beside_fits ys : forall b f, beside_fits b f -> assumed_of_all_beside b ys = true ->
@@ -320,7 +322,7 @@ Proof. split; [apply start_fits|]. split; [|exact I]. split; [constructor|]. int
 
 Lemma beside_pages b y : pages (fst (do_beside b y)) = pages (fst b).
 Proof.
-  destruct b as (s, w). destruct y as [x|ps|k|p whole|works forgets|]; cbn [do_beside].
+  destruct b as (s, w). destruct y as [x|ps|k|p whole|works forgets| |m x]; cbn [do_beside].
   - destruct (may_be_called w x); [apply step_pages|reflexivity].
   - destruct w; [reflexivity|now destruct (up s)].
   - destruct w as [[a h [| | |w] l]|]; try reflexivity. destruct (take_off_same (with_seen s [drawn s k]) k) as (_ & P & _).
@@ -328,6 +330,7 @@ Proof.
   - destruct w as [[a h [| | |w] l]|]; try reflexivity. now destruct (h p).
   - now destruct w as [[a h [| | |w] l]|].
   - destruct w as [w|]; [|reflexivity]. cbn [fst]. unfold settle. destruct (at_stage w) as [| | |[]]; try reflexivity. now destruct (forallb _ _).
+  - destruct w; [reflexivity|]. destruct (up s); [reflexivity|]. apply mount_until_same.
 Qed.
 
 Lemma run_beside_pages ys : forall b f, pages (fst (fst (run_beside b f ys))) = pages (fst b).
@@ -343,8 +346,9 @@ Proof.
   now rewrite (IH _ (flat_beside b f x)), andb_assoc.
 Qed.
 
-(** With calls, failures and crashes between any two steps of write-backs, a read gives the newest write at every moment; and after
-    each crash it gives what the last successful fsync has covered, or what was written since. *)
+(** With calls, failures and crashes between any two steps of write-backs, and mounts that stop at any of their operations, a read gives
+    the newest write at every moment; and after each crash it gives what the last successful fsync has covered, or what was written
+    since. *)
 Theorem reads_beside_a_write_back n m ys p : assumed_of_all_beside (start n m, None) ys = true ->
   let '(b, f) := run_beside (start n m, None) empty ys in
   up (fst b) = true -> p < n -> read (fst b) p = Some (newest f p) /\ In (newest f p) (since_sync f p).
@@ -363,7 +367,7 @@ Lemma still_under_way s w f y p : beside_fits (s, Some w) f -> assumed_beside (s
 Proof.
   intros B A NS NC L. pose proof (beside_step_fits _ _ y B A) as (G & _). destruct B as (F & (_ & N) & W). cbn [fst snd] in *.
   pose proof (is_up _ _ _ W) as Up.
-  destruct y as [x|ps|k|q whole|works forgets|]; cbn [do_beside flat_beside assumed_beside fst snd] in *; [| | | | |contradiction].
+  destruct y as [x|ps|k|q whole|works forgets| |m x]; cbn [do_beside flat_beside assumed_beside fst snd] in *; [| | | | |contradiction|].
   - specialize (NC x eq_refl). destruct (may_be_called (Some w) x) eqn:M; [|now exists w]. rewrite NC. cbn [fst snd] in *. exists w.
     cbn [may_be_called] in M. rewrite NC, orb_false_r in M. repeat split; [|now apply (move_dirty s f (flat_step s f x))].
     destruct (move_newest s f x p M Up) as (_ & [E|(_ & _ & E)]); rewrite E; [constructor|].
@@ -375,6 +379,7 @@ Proof.
     eexists. split; [reflexivity|]. split; [reflexivity|]. split; [reflexivity|]. split; [constructor|]. intros X. exact (eq_trans D X).
   - destruct w as [a h [| | |w] l]; try (eexists; now repeat split). destruct (h q); eexists; now repeat split.
   - destruct w as [a h [| | |w] l]; eexists; now repeat split.
+  - now exists w.
 Qed.
 
 (** A page that is written while a write-back is under way, at any of its steps, is dirty when the write-back has ended, however it
@@ -459,7 +464,8 @@ Proof.
     apply IH; auto; [intros y Y; apply Z; now right|now rewrite Pg|now rewrite Ask|now rewrite H].
 Qed.
 
-(** What an fsync has covered is read again, also if crashes come between any two steps of a later write-back, and a restart follows. *)
+(** What an fsync has covered is read again, also if crashes come between any two steps of a later write-back, and mounts stop at any of
+    their operations before one works. *)
 Theorem synced_pages_survive_beside n m xs k ys p c :
   assumed_of_all_beside (start n m, None) (xs ++ Call (Fsync k) :: ys) = true -> p < n ->
   let b := fst (run_beside (start n m, None) empty xs) in
@@ -485,7 +491,7 @@ Proof.
     pose proof (newest_counts _ _ _ _ _ _ _ F p L) as I. rewrite S in I. now destruct I as [<-|[]].
   - cbn [run_beside] in *. apply andb_true_iff in A as (A & A'). pose proof (beside_step_fits _ _ _ B A) as B'.
     apply (IH (fun z I => No z (or_intror I)) _ _ B' A'); [now rewrite beside_pages| |exact Up].
-    destruct (No y (or_introl eq_refl)) as (N1 & N2). destruct y as [x|ps|q|q whole|works forgets|]; cbn [flat_beside]; try exact S.
+    destruct (No y (or_introl eq_refl)) as (N1 & N2). destruct y as [x|ps|q|q whole|works forgets| |m x]; cbn [flat_beside]; try exact S.
     destruct (may_be_called (snd b) x); [|exact S]. destruct B as (F & _ & _).
     destruct x as [q|q|q i v l|q|i|ps q whole part v h|q| |loses keeps kept u e|u what| |mm]; cbn [flat_step]; try exact S; try contradiction.
     + destruct (up (fst b) && (q <? pages (fst b))); [|exact S]. cbn [since_sync]. rewrite update_other; [exact S|]. intros ->. now apply N1.

@@ -1,11 +1,11 @@
 (* SPDX-License-Identifier: PostgreSQL *)
-(** * Slots of several sectors, below the steps of Tiers.v
+(** * Slots of several sectors, below the steps of Tiers.v, Beside.v and Stops.v
 
     A slot is a sector with a header and those of a page (csrc/tiercache/ssd.c).  One write writes them all; of a write that
     failed, and of all writes that are not synced, a crash may leave any sector.  The checksum in the header covers all of them.
     Of the page's sectors one is followed, any: Tiers.v has its contents.  The others are arbitrary. *)
 From Pgquern.common Require Import Naturals.
-From Pgquern.tiercache Require Import Tiers FlatFile.
+From Pgquern.tiercache Require Import Tiers FlatFile Stops Beside.
 
 (** The generation has the store's id in it. *)
 Record header := Header { head_generation : mark; head_page : nat; head_dirty : bool; head_sum : nat }.
@@ -21,9 +21,9 @@ Record slots_file := Slots {
 }.
 Definition blank : slots_file := Slots (fun _ => []) (fun _ => [[]]) (fun _ => []).
 
-(** The steps of Tiers.v, where those that put something on slots say it sector by sector. *)
+(** The steps of Beside.v, where those that put something on slots say it sector by sector. *)
 Inductive sector_step :=
-| Same (x : step)
+| Same (y : beside_step)
 | SlotWrite (p i : nat) (works : bool) (others : nat -> nat) (lands : nat -> bool)
     (* ToSsd: the page's other sectors; if it fails, the sectors of the slot that are there all the same *)
 | SectorLoss (loses_ssd : bool) (keeps : nat -> nat) (u c : nat) (kept : nat -> nat -> nat)
@@ -94,31 +94,48 @@ Definition taken_off (s : state) (d : slots_file) (k : taking) : slots_file :=
   end.
 
 (** *** A mount: what it takes over is written again if it is in doubt, and all is synced *)
-Definition slots_mounted (s : state) (d : slots_file) (m : mount) : slots_file :=
+Definition slots_mounted (s : state) (d : slots_file) (m : mount) (uses : bool) : slots_file :=
   let trusted := if reads_super m then is_trusted s else None in
   let g := match trusted with Some g => g | None => mark_of s m end in
   let found i := match trusted with Some g => if i <? slots s then valid g (parse (there d i)) else None | None => None end in
   let taken := take_over (takes m) found in
-  if store_syncs m && (reads_super m && super_works m)
-  then Slots (there d) (fun i => match in_doubt m, taken i with true, None => may_be d i | _, _ => after_sync d g i end) (written d)
+  if uses then Slots (there d) (fun i => match in_doubt m, taken i with true, None => may_be d i | _, _ => after_sync d g i end) (written d)
   else d.
+Definition slots_stopped (s : state) (d : slots_file) (m : mount) (x : stop) : slots_file :=
+  match x with
+  | AfterTheSsd => slots_mounted s d m (reads_super m)
+  | AtTheControl _ => slots_mounted s d m (reads_super m && super_works m)
+  | _ => d
+  end.
 
 Definition left_there (s : state) (d : slots_file) (loses : bool) (kept : nat -> nat -> nat) (i : nat) : image :=
   if loses || (slots s <=? i) then [] else mixed (kept i) (may_be d i).
 
-Definition slots_step (s : state) (d : slots_file) (y : sector_step) : slots_file :=
+Definition slots_of_call (s : state) (d : slots_file) (x : step) : slots_file :=
+  match x with
+  | WriteBack _ k _ _ _ _ | Fsync k => if up s then taken_off s d k else d
+  | Mount m => if up s then d else slots_mounted s d m (store_syncs m && (reads_super m && super_works m))
+  | _ => d
+  end.
+
+(** No write-back is under way, and the cache is not up. *)
+Definition is_closed (b : both) : bool := match snd b with None => negb (up (fst b)) | Some _ => false end.
+
+Definition slots_step (b : both) (d : slots_file) (y : sector_step) : slots_file :=
+  let s := fst b in
   match y with
   | SlotWrite p i works others lands => if writes_slot s p i then slot_written s d p i works others lands else d
   | SectorLoss loses _ _ _ kept => Slots (left_there s d loses kept) (fun i => [left_there s d loses kept i]) (written d)
   | OtherSsd _ images =>
-      if up s then d
-      else let found i := if i <? slots s then images i else [] in Slots found (fun i => [found i]) (fun i => found i :: written d i)
-  | Same (WriteBack _ k _ _ _ _) | Same (Fsync k) => if up s then taken_off s d k else d
-  | Same (Mount m) => if up s then d else slots_mounted s d m
+      let found i := if i <? slots s then images i else [] in
+      if is_closed b then Slots found (fun i => [found i]) (fun i => found i :: written d i) else d
+  | Same (Call x) => if may_be_called (snd b) x then slots_of_call s d x else d
+  | Same (TakeOff k) => match snd b with Some (WritingBack _ _ Taking _) => taken_off s d k | _ => d end
+  | Same (Stops m x) => if is_closed b then slots_stopped s d m x else d
   | Same _ => d
   end.
 
-(** *** The step of Tiers.v: its choices are what the sectors are read as *)
+(** *** The step of Beside.v: its choices are what the sectors are read as *)
 Definition same_slot (a b : option (mark * slot)) : bool :=
   match a, b with
   | Some (g, e), Some (h, d) =>
@@ -134,53 +151,56 @@ Definition landing_of (s : state) (p i : nat) (others : nat -> nat) (now : image
   | None => Torn
   | e => if same_slot e (parse (image_of s p others)) then Whole else Earlier (index_of e (disk_may s i))
   end.
-Definition step_of (s : state) (d : slots_file) (y : sector_step) : step :=
+Definition step_of (s : state) (d : slots_file) (y : sector_step) : beside_step :=
   match y with
-  | Same x => x
-  | SlotWrite p i works others lands => ToSsd p i works (landing_of s p i others (landed s d p i works others lands))
+  | Same y => y
+  | SlotWrite p i works others lands =>
+      Call (ToSsd p i works (landing_of s p i others (landed s d p i works others lands)))
   | SectorLoss loses keeps u c kept =>
-      PowerLoss loses keeps
-        (fun i => match parse (left_there s d loses kept i) with None => 0 | e => S (index_of e (disk_may s i)) end) u c
-  | OtherSsd u images => Exchange u (fun i => parse (images i))
+      Call (PowerLoss loses keeps
+        (fun i => match parse (left_there s d loses kept i) with None => 0 | e => S (index_of e (disk_may s i)) end) u c)
+  | OtherSsd u images => Call (Exchange u (fun i => parse (images i)))
   end.
 
 (** *** Runs *)
-Definition sectors_step (c : state * slots_file) (y : sector_step) : state * slots_file :=
-  (run_step (fst c) (step_of (fst c) (snd c) y), slots_step (fst c) (snd c) y).
-Definition run_sectors (c : state * slots_file) (ys : list sector_step) : state * slots_file := fold_left sectors_step ys c.
-Fixpoint steps_of (c : state * slots_file) (ys : list sector_step) : list step :=
-  match ys with [] => [] | y :: ys => step_of (fst c) (snd c) y :: steps_of (sectors_step c y) ys end.
+Definition sectors_step (c : both * slots_file) (y : sector_step) : both * slots_file :=
+  (do_beside (fst c) (step_of (fst (fst c)) (snd c) y), slots_step (fst c) (snd c) y).
+Definition run_sectors (c : both * slots_file) (ys : list sector_step) : both * slots_file := fold_left sectors_step ys c.
+Fixpoint steps_of (c : both * slots_file) (ys : list sector_step) : list beside_step :=
+  match ys with [] => [] | y :: ys => step_of (fst (fst c)) (snd c) y :: steps_of (sectors_step c y) ys end.
 
 (** What a read gives, by the sectors of the slot. *)
-Definition read_sectors (c : state * slots_file) (p : nat) : option nat :=
-  match memory (fst c) p with
+Definition read_sectors (s : state) (d : slots_file) (p : nat) : option nat :=
+  match memory s p with
   | Some f => Some (frame_contents f)
   | None =>
-      match slot_of (fst c) p with
+      match slot_of s p with
       | Some i =>
-          match valid (generation (fst c)) (parse (there (snd c) i)) with
+          match valid (generation s) (parse (there d i)) with
           | Some e => if slot_page e =? p then Some (slot_contents e) else None
           | None => None
           end
-      | None => Some (store (fst c) p)
+      | None => Some (store s p)
       end
   end.
 
 (** ** What is assumed: the checksum tells a mixture of several images from them *)
-Definition told_apart (c : state * slots_file) (y : sector_step) : Prop :=
+Definition told_apart (s : state) (d : slots_file) (y : sector_step) : Prop :=
   match y with
   | SlotWrite p i works others lands =>
-      let now := landed (fst c) (snd c) p i works others lands in
-      is_sound now = true -> In now (image_of (fst c) p others :: may_be (snd c) i)
+      let now := landed s d p i works others lands in
+      is_sound now = true -> In now (image_of s p others :: may_be d i)
   | SectorLoss loses _ _ _ kept =>
-      forall i, let now := left_there (fst c) (snd c) loses kept i in is_sound now = true -> In now (may_be (snd c) i)
+      forall i, let now := left_there s d loses kept i in is_sound now = true -> In now (may_be d i)
   | OtherSsd _ _ => True
-  | Same (ToSsd _ _ _ _) | Same (PowerLoss _ _ _ _ _) | Same (Exchange _ _) => False
+  | Same (Call (ToSsd _ _ _ _)) | Same (Call (PowerLoss _ _ _ _ _)) | Same (Call (Exchange _ _)) => False
   | Same _ => True
   end.
-Fixpoint sectors_assumed (c : state * slots_file) (ys : list sector_step) : Prop :=
+Fixpoint sectors_assumed (c : both * slots_file) (ys : list sector_step) : Prop :=
   match ys with
   | [] => True
-  | y :: ys => told_apart c y /\ assumed (fst c) (step_of (fst c) (snd c) y) = true /\ sectors_assumed (sectors_step c y) ys
+  | y :: ys =>
+      told_apart (fst (fst c)) (snd c) y /\ assumed_beside (fst c) (step_of (fst (fst c)) (snd c) y) = true /\
+      sectors_assumed (sectors_step c y) ys
   end.
 End Sectors.

@@ -1,7 +1,7 @@
 (* SPDX-License-Identifier: PostgreSQL *)
 (** * Slots of several sectors are read as Tiers.v has them, or not at all *)
 From Pgquern.common Require Import Naturals.
-From Pgquern.tiercache Require Import Tiers FlatFile Fits Moves Refines Sectors.
+From Pgquern.tiercache Require Import Tiers FlatFile Fits Moves Refines Stops Beside BesideHolds Sectors.
 
 Lemma same_slot_iff a b : same_slot a b = true <-> a = b.
 Proof.
@@ -127,30 +127,49 @@ Proof.
     try (now apply (after_sync_agrees s d g i m)). now apply (may_agrees _ _ A i m).
 Qed.
 
-Lemma mount_agrees s d m : agree s d -> agree (do_mount s m) (slots_mounted followed sum s d m).
+Lemma mounted_agrees s d m w g (uses : bool) : agree s d ->
+  let t := sync_store (written_again (with_seen s [mark_of s m; other_mark_of s m]) (again m)) w g in
+  agree (mount_ssd t m uses) (slots_mounted followed sum s d m uses).
 Proof.
-  intros A. unfold do_mount, slots_mounted. cbv zeta. destruct (store_syncs m); [|now apply (agree_same s)]. cbn [andb].
-  assert (C : forall u told d', agree u d' -> agree (mount_control u m told) d').
-  { intros u told d' B. unfold mount_control. destruct (control_works m); now apply (agree_same u). }
-  apply C. destruct (reads_super m && super_works m); [|now apply (agree_same s)].
+  intros A t. unfold slots_mounted. cbv zeta. destruct uses; [|now apply (agree_same s)].
   set (trusted := if reads_super m then is_trusted s else None).
-  set (g := match trusted with Some g => g | None => mark_of s m end).
+  set (n := match trusted with Some g => g | None => mark_of s m end).
   set (found := fun i => match trusted with Some g => if i <? slots s then valid g (disk s i) else None | None => None end).
   set (met := fun i => match trusted with Some g => if i <? slots s then valid g (parse (there d i)) else None | None => None end).
   assert (E : forall i, take_over (takes m) met i = take_over (takes m) found i).
   { intros i. apply take_over_same. intros j. unfold met, found. now rewrite (there_agrees _ _ A j). }
   constructor.
   - exact (there_agrees _ _ A).
-  - intros i x e H P. cbn [may_be] in H. rewrite E in H. destruct (mounted_slot s d g _ _ i x A H) as (_ & X). exact (X e P).
+  - intros i x e H P. cbn [may_be] in H. rewrite E in H. destruct (mounted_slot s d n _ _ i x A H) as (_ & X). exact (X e P).
   - intros i. cbn [there may_be]. destruct (in_doubt m); [destruct (take_over _ met i)|]; [now left|apply A|now left].
-  - intros i x H. cbn [may_be] in H. destruct (mounted_slot s d g _ _ i x A H) as (X & _). now apply (was_written _ _ A).
+  - intros i x H. cbn [may_be] in H. destruct (mounted_slot s d n _ _ i x A H) as (X & _). now apply (was_written _ _ A).
 Qed.
 
-Lemma loss_agrees s d loses keeps u c kept : agree s d -> told_apart size followed sum (s, d) (SectorLoss loses keeps u c kept) ->
-  agree (run_step s (step_of size followed sum s d (SectorLoss loses keeps u c kept)))
-    (slots_step size followed sum s d (SectorLoss loses keeps u c kept)).
+Lemma mount_agrees s d m : agree s d ->
+  agree (do_mount s m) (slots_mounted followed sum s d m (store_syncs m && (reads_super m && super_works m))).
 Proof.
-  intros A T. cbn [told_apart fst snd] in T. set (left := left_there size s d loses kept) in *.
+  intros A. unfold do_mount. cbv zeta. destruct (store_syncs m); [|now apply (agree_same s)]. cbn [andb].
+  pose proof (mounted_agrees s d m true (store_forgets m) (reads_super m && super_works m) A) as B. cbv zeta in B.
+  unfold mount_control. destruct (control_works m); now refine (agree_same _ _ _ _ _ B).
+Qed.
+
+Lemma stop_agrees s d m x : agree s d -> agree (mount_until s m x) (slots_stopped followed sum s d m x).
+Proof.
+  intros A. pose proof (fun uses => mounted_agrees s d m true (store_forgets m) uses A) as B. cbv zeta in B.
+  destruct x; cbn [mount_until slots_stopped]; try now apply (agree_same s).
+  - destruct (reads_super m); [now refine (agree_same _ _ _ _ _ (B true))|now apply (agree_same s)].
+  - now refine (agree_same _ _ _ _ _ (B (reads_super m && super_works m))).
+Qed.
+
+Lemma loss_agrees s w d loses keeps u c kept : agree s d -> told_apart size followed sum s d (SectorLoss loses keeps u c kept) ->
+  let b := (s, w) in let y := SectorLoss loses keeps u c kept in
+  agree (fst (do_beside b (step_of size followed sum s d y))) (slots_step size followed sum b d y).
+Proof.
+  intros A T b y. cbn [told_apart] in T. set (left := left_there size s d loses kept) in *.
+  assert (M : do_beside b (step_of size followed sum s d y) = (run_step s (PowerLoss loses keeps (fun i =>
+    match parse (left i) with None => 0 | e => S (index_of e (disk_may s i)) end) u c), None)).
+  { unfold b, y. cbn [do_beside step_of]. now destruct w. }
+  rewrite M. clear M.
   assert (There : forall i, (if loses || (slots s <=? i) then None else
     match match parse (left i) with None => 0 | Some e => S (index_of (Some e) (disk_may s i)) end with
     | O => None | S k => nth k (disk_may s i) (disk s i) end) = parse (left i)).
@@ -164,11 +183,15 @@ Proof.
   - intros i m [<-|[]] X. apply (was_written _ _ A); [now apply T|exact X].
 Qed.
 
-Lemma slot_write_agrees s d p i works others lands : agree s d -> told_apart size followed sum (s, d) (SlotWrite p i works others lands) ->
-  agree (run_step s (step_of size followed sum s d (SlotWrite p i works others lands)))
-    (slots_step size followed sum s d (SlotWrite p i works others lands)).
+Lemma slot_write_agrees s w d p i works others lands : agree s d ->
+  told_apart size followed sum s d (SlotWrite p i works others lands) ->
+  let b := (s, w) in let y := SlotWrite p i works others lands in
+  agree (fst (do_beside b (step_of size followed sum s d y))) (slots_step size followed sum b d y).
 Proof.
-  intros A T. cbn [told_apart fst snd] in T. cbn [step_of slots_step run_step]. unfold writes_slot.
+  intros A T b y. unfold b, y. cbn [told_apart] in T.
+  assert (M : forall x, is_move x = true -> fst (do_beside (s, w) (Call x)) = run_step s x).
+  { intros x E. cbn [do_beside]. destruct w; cbn [may_be_called]; [now rewrite E|reflexivity]. }
+  cbn [step_of slots_step fst]. rewrite M by reflexivity. clear M w b y. cbn [run_step]. unfold writes_slot.
   destruct (up s); [|exact A]. cbn [andb]. unfold do_to_ssd. destruct (memory s p) as [f|] eqn:M; [|exact A].
   destruct (slot_of s p); [exact A|]. destruct (in_use s && may_take s i); [|exact A].
   pose proof (parse_image s p others f M) as W. unfold landing_of, slot_written.
@@ -194,10 +217,12 @@ Proof.
     destruct B as [<-|B]; [now left|right; now apply (was_written _ _ A)].
 Qed.
 
-Lemma other_ssd_agrees s d u images : agree s d ->
-  agree (run_step s (step_of size followed sum s d (OtherSsd u images))) (slots_step size followed sum s d (OtherSsd u images)).
+Lemma other_ssd_agrees s w d u images : agree s d ->
+  let b := (s, w) in let y := OtherSsd u images in
+  agree (fst (do_beside b (step_of size followed sum s d y))) (slots_step size followed sum b d y).
 Proof.
-  intros A. cbn [step_of slots_step run_step]. destruct (up s); [exact A|].
+  intros A b y. unfold b, y. cbn [step_of slots_step do_beside fst snd]. unfold is_closed. cbn [fst snd].
+  destruct w as [w|]; [exact A|]. cbn [may_be_called fst run_step]. destruct (up s); [exact A|]. cbn [negb].
   assert (There : forall i, (if i <? slots s then parse (images i) else None) = parse (if i <? slots s then images i else [])).
   { intros i. now destruct (i <? slots s). }
   constructor.
@@ -207,13 +232,11 @@ Proof.
   - intros i m [<-|[]] _. now left.
 Qed.
 
-Lemma step_agrees s d y : agree s d -> told_apart size followed sum (s, d) y ->
-  agree (run_step s (step_of size followed sum s d y)) (slots_step size followed sum s d y).
+Lemma call_agrees s d x : agree s d -> told_apart size followed sum s d (Same (Call x)) ->
+  agree (run_step s x) (slots_of_call followed sum s d x).
 Proof.
-  intros A T. destruct y as [x|p i works others lands|loses keeps u c kept|u images];
-    [|now apply slot_write_agrees|now apply loss_agrees|now apply other_ssd_agrees].
-  cbn [step_of]. destruct x as [p|p|p i w l|p|i|ps k whole part w g|k| |loses keeps kept u c|u what| |m];
-    cbn [run_step slots_step]; try contradiction; try (destruct (up s); [|exact A]).
+  intros A T. destruct x as [p|p|p i w l|p|i|ps k whole part w g|k| |loses keeps kept u c|u what| |m];
+    cbn [run_step slots_of_call]; try contradiction; try (destruct (up s); [|exact A]).
   - destruct (p <? pages s); [|exact A]. unfold do_write. destruct (forget s p). now apply (agree_same s).
   - destruct (p <? pages s); [|exact A]. unfold do_load. destruct (memory s p); [exact A|]. destruct (read s p); [now apply (agree_same s)|exact A].
   - unfold do_drop. destruct (memory s p) as [f|]; [|exact A]. destruct (frame_dirty f); [exact A|now apply (agree_same s)].
@@ -230,6 +253,23 @@ Proof.
   - destruct (up s); [exact A|now apply mount_agrees].
 Qed.
 
+Lemma step_agrees b d y : agree (fst b) d -> told_apart size followed sum (fst b) d y ->
+  agree (fst (do_beside b (step_of size followed sum (fst b) d y))) (slots_step size followed sum b d y).
+Proof.
+  destruct b as (s, w). cbn [fst]. intros A T. destruct y as [y|p i works others lands|loses keeps u c kept|u images];
+    [|now apply slot_write_agrees|now apply loss_agrees|now apply other_ssd_agrees].
+  cbn [step_of slots_step fst snd]. destruct y as [x|ps|k|p whole|works forgets| |m x]; cbn [do_beside].
+  - destruct (may_be_called w x); [now apply call_agrees|exact A].
+  - destruct w; [exact A|]. now destruct (up s).
+  - destruct w as [[a h [| | |w] l]|]; try exact A. pose proof (take_off_agrees (with_seen s [drawn s k]) d k) as B.
+    destruct (take_off (with_seen s [drawn s k]) k) as (t, off). apply B. now apply (agree_same s).
+  - destruct w as [[a h [| | |w] l]|]; try exact A. destruct (h p); [now apply (agree_same s)|exact A].
+  - destruct w as [[a h [| | |w] l]|]; try exact A. now apply (agree_same s).
+  - destruct w as [w|]; [|exact A]. apply (agree_same s); [| |exact A]; cbn [fst]; unfold settle;
+      (destruct (at_stage w) as [| | |[]]; try reflexivity; now destruct (forallb _ _)).
+  - unfold is_closed. cbn [fst snd]. destruct w as [w|]; [exact A|]. destruct (up s); [exact A|]. now apply stop_agrees.
+Qed.
+
 Notation run_sectors := (run_sectors size followed sum).
 Notation steps_of := (steps_of size followed sum).
 Notation sectors_assumed := (sectors_assumed size followed sum).
@@ -241,22 +281,20 @@ Proof.
   - now intros i m' [<-|[]].
 Qed.
 
-Lemma run_agrees ys : forall s d, agree s d -> sectors_assumed (s, d) ys -> agree (fst (run_sectors (s, d) ys)) (snd (run_sectors (s, d) ys)).
+Lemma run_agrees ys : forall c, agree (fst (fst c)) (snd c) -> sectors_assumed c ys ->
+  agree (fst (fst (run_sectors c ys))) (snd (run_sectors c ys)).
 Proof.
-  induction ys as [|y ys IH]; intros s d A; [intros _; exact A|]. intros (T & _ & B).
-  exact (IH _ _ (step_agrees s d y A T) B).
+  induction ys as [|y ys IH]; intros (b, d) A; [intros _; exact A|]. intros (T & _ & B).
+  exact (IH (sectors_step size followed sum (b, d) y) (step_agrees b d y A T) B).
 Qed.
 
-Lemma steps_run ys : forall s d, fst (run_sectors (s, d) ys) = run s (steps_of (s, d) ys).
-Proof.
-  induction ys as [|y ys IH]; intros s d; [reflexivity|].
-  exact (IH (run_step s (step_of size followed sum s d y)) (slots_step size followed sum s d y)).
-Qed.
+Lemma steps_run ys : forall c f, fst (run_sectors c ys) = fst (run_beside (fst c) f (steps_of c ys)).
+Proof. induction ys as [|y ys IH]; intros c f; [reflexivity|]. exact (IH (sectors_step size followed sum c y) _). Qed.
 
-Lemma steps_assumed ys : forall s d, sectors_assumed (s, d) ys -> assumed_of_all s (steps_of (s, d) ys) = true.
+Lemma steps_assumed ys : forall c, sectors_assumed c ys -> assumed_of_all_beside (fst c) (steps_of c ys) = true.
 Proof.
-  induction ys as [|y ys IH]; intros s d; [reflexivity|]. intros (_ & B & C). cbn [Sectors.steps_of assumed_of_all fst snd] in *.
-  rewrite B. exact (IH _ _ C).
+  induction ys as [|y ys IH]; intros c; [reflexivity|]. intros (_ & B & C).
+  cbn [Sectors.steps_of assumed_of_all_beside fst snd] in *. rewrite B. exact (IH _ C).
 Qed.
 
 Lemma steps_app xs ys : forall c, steps_of c (xs ++ ys) = steps_of c xs ++ steps_of (run_sectors c xs) ys.
@@ -268,67 +306,69 @@ Lemma assumed_app xs ys : forall c, sectors_assumed c (xs ++ ys) -> sectors_assu
 Proof. induction xs as [|x xs IH]; intros c; [easy|]. intros (T & B & C). split; [exact T|]. split; [exact B|now apply IH]. Qed.
 
 (** A step that is the same in both. *)
-Lemma is_the_same x : x = SecondLife \/ (exists p, x = Write p) -> forall ys c, In x (steps_of c ys) -> In (Same x) ys.
+Lemma is_the_same x : x = SecondLife \/ (exists p, x = Write p) -> forall ys c, In (Call x) (steps_of c ys) -> In (Same (Call x)) ys.
 Proof.
   intros X. induction ys as [|y ys IH]; intros c; [easy|]. intros [H|H]; [|right; now apply (IH (sectors_step size followed sum c y))].
   left. destruct y as [z|p i w o l|l k u c' e|u im]; cbn [step_of] in H; [now rewrite H| | |];
-    destruct X as [X|(q & X)]; rewrite X in H; discriminate.
+    injection H as H; destruct X as [X|(q & X)]; rewrite X in H; discriminate.
 Qed.
 
-Lemma read_agrees s d p : agree s d -> read_sectors followed sum (s, d) p = read s p.
+Lemma read_agrees s d p : agree s d -> read_sectors followed sum s d p = read s p.
 Proof.
-  intros A. unfold read_sectors, read, read_slot. cbn [fst snd]. destruct (memory s p); [reflexivity|].
+  intros A. unfold read_sectors, read, read_slot. destruct (memory s p); [reflexivity|].
   destruct (slot_of s p) as [i|]; [|reflexivity]. now rewrite (there_agrees _ _ A).
 Qed.
 
 (** A slot that a mount takes over, or that is used later, has the sectors of one write, all of them, whatever failed
-    writes and power losses have left of that slot's writes, sector by sector: a mixture is never trusted. *)
-Theorem a_mixture_is_never_trusted n m ys i e : sectors_assumed (start n m, blank) ys ->
-  let c := run_sectors (start n m, blank) ys in
-  held (fst c) i = Some e ->
+    writes and power losses have left of that slot's writes, sector by sector: a mixture is never trusted.  Write-backs may be
+    under way beside other calls, and mounts may stop at any of their operations. *)
+Theorem a_mixture_is_never_trusted n m ys i e : sectors_assumed (start n m, None, blank) ys ->
+  let c := run_sectors (start n m, None, blank) ys in let s := fst (fst c) in
+  held s i = Some e ->
   In (there (snd c) i) (written (snd c) i) /\
-  exists dirty, parse (there (snd c) i) = Some (generation (fst c), Slot (slot_page e) (slot_contents e) dirty).
+  exists dirty, parse (there (snd c) i) = Some (generation s, Slot (slot_page e) (slot_contents e) dirty).
 Proof.
-  intros S c H. pose proof (run_agrees ys _ _ (start_agrees n m) S) as A. fold c in A.
-  pose proof (run_both_fits _ _ _ (start_fits n m) (steps_assumed ys _ _ S)) as F.
-  pose proof (run_both_is_run (steps_of (start n m, blank) ys) (start n m) empty) as E. rewrite <- steps_run in E. fold c in E.
-  destruct (run_both (start n m) empty (steps_of (start n m, blank) ys)) as (s', f). cbn [fst] in E. subst s'.
+  intros S c s H. pose proof (run_agrees ys (start n m, None, blank) (start_agrees n m) S) as A. fold c in A. fold s in A.
+  pose proof (run_beside_fits _ _ _ (start_beside n m) (steps_assumed ys _ S)) as (F & _).
+  pose proof (steps_run ys (start n m, None, blank) empty) as E. cbn [fst] in E. rewrite <- E in F. fold c in F. fold s in F.
   destruct (held_on_disk _ _ F i e H) as (dirty & D). rewrite (there_agrees _ _ A) in D. split; [|now exists dirty].
   apply (was_written _ _ A); [apply A|]. exact (parse_sound _ _ D).
 Qed.
 
-(** With slots of several sectors, too, each page has in each of its sectors what it held at the last successful fsync, or what
-    was written since, as soon as the cache is up; and a read finds it by the sectors alone. *)
-Theorem torn_slots_lose_nothing n m ys p : sectors_assumed (start n m, blank) ys ->
-  let c := run_sectors (start n m, blank) ys in
-  up (fst c) = true -> p < n ->
-  exists v, read_sectors followed sum c p = Some v /\
-    In v (since_sync (snd (run_both (start n m) empty (steps_of (start n m, blank) ys))) p).
+(** With slots of several sectors, write-backs beside other calls, and mounts that stop at any of their operations, each page has in
+    each of its sectors what it held at the last successful fsync, or what was written since, as soon as the cache is up; and a read
+    finds it by the sectors alone. *)
+Theorem torn_slots_lose_nothing n m ys p : sectors_assumed (start n m, None, blank) ys ->
+  let c := run_sectors (start n m, None, blank) ys in let s := fst (fst c) in
+  up s = true -> p < n ->
+  exists v, read_sectors followed sum s (snd c) p = Some v /\
+    In v (since_sync (snd (run_beside (start n m, None) empty (steps_of (start n m, None, blank) ys))) p).
 Proof.
-  intros S c Up L. pose proof (run_agrees ys _ _ (start_agrees n m) S) as A. fold c in A.
-  pose proof (nothing_is_lost_and_nothing_comes_back n m _ p (steps_assumed ys _ _ S)) as N.
-  pose proof (run_both_is_run (steps_of (start n m, blank) ys) (start n m) empty) as E. rewrite <- steps_run in E. fold c in E.
-  destruct (run_both (start n m) empty (steps_of (start n m, blank) ys)) as (s', f). cbn [fst snd] in *. subst s'.
-  destruct (N Up L) as (v & R & I). exists v. split; [|exact I]. destruct c as (s, d). now rewrite read_agrees.
+  intros S c s Up L. pose proof (run_agrees ys (start n m, None, blank) (start_agrees n m) S) as A. fold c in A. fold s in A.
+  pose proof (reads_beside_a_write_back n m _ p (steps_assumed ys _ S)) as N.
+  pose proof (steps_run ys (start n m, None, blank) empty) as E. cbn [fst] in E. fold c in E.
+  unfold s in *. rewrite E in *. destruct (run_beside (start n m, None) empty (steps_of (start n m, None, blank) ys)) as (b, f). cbn [fst snd] in *. subst b.
+  destruct (N Up L) as (R & I). exists (newest f p). split; [|exact I]. now rewrite read_agrees.
 Qed.
 
-(** What an fsync has covered is read again after power losses that leave any sectors of any slots. *)
-Theorem synced_pages_survive_torn_slots n m xs k ys p c : sectors_assumed (start n m, blank) (xs ++ Same (Fsync k) :: ys) -> p < n ->
-  let s := run_sectors (start n m, blank) xs in let t := run_sectors (start n m, blank) (xs ++ Same (Fsync k) :: ys) in
-  up (fst s) = true -> read_sectors followed sum s p = Some c -> snd (do_fsync (fst s) k) = true ->
-  (forall y, In y ys -> y <> Same (Write p) /\ y <> Same SecondLife) ->
-  up (fst t) = true -> read_sectors followed sum t p = Some c.
+(** What an fsync has covered is read again after power losses that leave any sectors of any slots, also between two steps of a later
+    write-back or of a mount. *)
+Theorem synced_pages_survive_torn_slots n m xs k ys p c :
+  sectors_assumed (start n m, None, blank) (xs ++ Same (Call (Fsync k)) :: ys) -> p < n ->
+  let s := run_sectors (start n m, None, blank) xs in
+  let t := run_sectors (start n m, None, blank) (xs ++ Same (Call (Fsync k)) :: ys) in
+  snd (fst s) = None -> up (fst (fst s)) = true -> read_sectors followed sum (fst (fst s)) (snd s) p = Some c ->
+  snd (do_fsync (fst (fst s)) k) = true -> (forall y, In y ys -> y <> Same (Call (Write p)) /\ y <> Same (Call SecondLife)) ->
+  up (fst (fst t)) = true -> read_sectors followed sum (fst (fst t)) (snd t) p = Some c.
 Proof.
-  intros S L s t Us R Ok No Ut. pose proof (steps_assumed _ _ _ S) as B.
-  pose proof (run_agrees _ _ _ (start_agrees n m) (assumed_app _ _ _ S)) as As. fold s in As.
-  pose proof (run_agrees _ _ _ (start_agrees n m) S) as At. fold t in At.
-  assert (Es : fst s = run (start n m) (steps_of (start n m, blank) xs)) by apply steps_run.
-  assert (Et : fst t = run (start n m) (steps_of (start n m, blank) (xs ++ Same (Fsync k) :: ys))) by apply steps_run.
-  rewrite steps_app in B, Et. fold s in B, Et. cbn [Sectors.steps_of step_of] in B, Et.
-  assert (Rs : read_sectors followed sum s p = read (fst s) p) by (destruct s as (a, b); now apply read_agrees).
-  assert (Rt : read_sectors followed sum t p = read (fst t) p) by (destruct t as (a, b); now apply read_agrees).
-  rewrite Rt, Et. rewrite Rs in R. rewrite Es in Us, R, Ok. rewrite Et in Ut.
-  refine (fsynced_pages_survive n m _ k _ p c B L Us R Ok _ Ut). intros y Y. split; intros ->.
+  intros S L s t Alone Us R Ok No Ut. pose proof (steps_assumed _ _ S) as B.
+  pose proof (run_agrees _ (start n m, None, blank) (start_agrees n m) (assumed_app _ _ _ S)) as As. fold s in As.
+  pose proof (run_agrees _ (start n m, None, blank) (start_agrees n m) S) as At. fold t in At.
+  pose proof (steps_run xs (start n m, None, blank) empty) as Es. fold s in Es.
+  pose proof (steps_run (xs ++ Same (Call (Fsync k)) :: ys) (start n m, None, blank) empty) as Et. fold t in Et.
+  rewrite steps_app in B, Et. fold s in B, Et. cbn [Sectors.steps_of step_of fst] in B, Et, Es.
+  rewrite read_agrees in R by exact As. rewrite read_agrees by exact At. rewrite Et in *. rewrite Es in Alone, Us, R, Ok.
+  refine (synced_pages_survive_beside n m _ k _ p c B L Alone Us R Ok _ Ut). intros y Y. split; intros ->.
   - apply is_the_same in Y; [|right; now exists p]. now destruct (No _ Y).
   - apply is_the_same in Y; [|now left]. now destruct (No _ Y).
 Qed.

@@ -1,7 +1,7 @@
 (* SPDX-License-Identifier: PostgreSQL *)
 (** * Witnesses: runs that reach what the theorems speak of, and that meet what they assume *)
 From Pgquern.common Require Import Naturals Premises Parts.
-From Pgquern.tiercache Require Import Tiers FlatFile Refines Examples Sectors SectorsHold Beside BesideHolds Retry RetryHolds.
+From Pgquern.tiercache Require Import Tiers FlatFile Refines Examples Stops Beside BesideHolds Sectors SectorsHold.
 Local Open Scope list_scope.
 Local Open Scope nat_scope.
 
@@ -71,22 +71,25 @@ Proof. vm_compute. auto. Qed.
 (** ** Slots of several sectors: a header and two of the page, the second of which is followed *)
 Definition checksum (h : header) (ds : list sector) : nat :=
   fold_left (fun a x => 4 * a + match x with Data v => S v | _ => 0 end) ds (head_page h).
-Definition sectors_after (ys : list sector_step) : state * slots_file := run_sectors 2 1 checksum (start 3 2, blank) ys.
+Definition sectors_after (ys : list sector_step) : state * slots_file :=
+  let c := run_sectors 2 1 checksum (start 3 2, None, blank) ys in (fst (fst c), snd c).
+Definition read_slots (c : state * slots_file) : nat -> option nat := read_sectors 1 checksum (fst c) (snd c).
 (** Page 0 stands on slot 0, is written again, and its way to that slot fails after the header. *)
 Definition torn : list sector_step :=
-  [Same (Write 0); SlotWrite 0 0 true (fun _ => 7) (fun _ => true); Same (Write 0); SlotWrite 0 0 false (fun _ => 8) (Nat.eqb 0)].
+  [Same (Call (Write 0)); SlotWrite 0 0 true (fun _ => 7) (fun _ => true); Same (Call (Write 0));
+   SlotWrite 0 0 false (fun _ => 8) (Nat.eqb 0)].
 (** Of slot 0 the header of one image is left, and the page of another. *)
 Definition leaves (header page : nat) : list sector_step :=
-  [SectorLoss false (fun _ => 0) 0 0 (fun i k => if i =? 0 then if k =? 0 then header else page else 0); Same (mounted 9)].
+  [SectorLoss false (fun _ => 0) 0 0 (fun i k => if i =? 0 then if k =? 0 then header else page else 0); Same (Call (mounted 9))].
 
 (** A power loss may leave the newer image whole, or the older one, and a mount takes it over; of a mixture it takes nothing,
     though the header is whole. *)
 Theorem a_torn_slot_is_no_slot :
-  read_sectors 1 checksum (sectors_after (torn ++ leaves 2 2)) 0 = Some 2 /\
-  read_sectors 1 checksum (sectors_after (torn ++ leaves 3 3)) 0 = Some 1 /\
+  read_slots (sectors_after (torn ++ leaves 2 2)) 0 = Some 2 /\
+  read_slots (sectors_after (torn ++ leaves 3 3)) 0 = Some 1 /\
   let c := sectors_after (torn ++ leaves 3 2) in
   nth 0 (there (snd c) 0) Damaged = Head (Header first_mark 0 true 34) /\ nth 2 (there (snd c) 0) Damaged = Data 2 /\
-  held (fst c) 0 = None /\ read_sectors 1 checksum c 0 = Some 0.
+  held (fst c) 0 = None /\ read_slots c 0 = Some 0.
 Proof. vm_compute. auto 10. Qed.
 
 (** ** Write-backs beside other calls *)
@@ -114,18 +117,18 @@ Theorem a_crash_between_two_steps_loses_nothing :
 Proof. vm_compute. auto. Qed.
 
 (** ** Mounts that stop *)
-Definition stops (n : nat) (x : stop) : retry_step :=
+Definition stops (n : nat) (x : stop) : beside_step :=
   Stops (Mounting 2 n (100 + n) [] true false true false (fun _ => true) true true true true) x.
 Definition everywhere : list stop :=
   [BeforeTheStore; AmongTheBlocks [0]; AtTheStoreSync false; AtTheStoreSync true; AmongTheSlots; AtTheSuperblock; AfterTheSsd;
    AtTheControl true; AtTheControl false].
-Definition stopped (xs : list step) (x : stop) (ys : list step) : list retry_step :=
-  map Step (xs ++ [Kill]) ++ stops 20 x :: map Step ys.
-Definition read_after (ys : list retry_step) : option nat := read (fst (run_retries (start 3 2) empty ys)) 0.
+Definition stopped (xs : list step) (x : stop) (ys : list step) : list beside_step :=
+  map Call (xs ++ [Kill]) ++ stops 20 x :: map Call ys.
+Definition read_after (ys : list beside_step) : option nat := read (fst (beside_after ys)) 0.
 
 (** A mount stops at each of its operations, the power fails or not, and the next one has what was synced. *)
 Theorem a_mount_may_stop_anywhere :
-  forallb (fun x => forallb (fun e => assumed_of_all_retries (start 3 2) (stopped synced x e) &&
+  forallb (fun x => forallb (fun e => assumed_of_all_beside (start 3 2, None) (stopped synced x e) &&
                                       match read_after (stopped synced x e) with Some v => v =? 1 | None => false end)
                       [[mounted 30]; [lost; mounted 30]; [kept_newest; mounted 30]; [kept_oldest; mounted 30]]) everywhere = true.
 Proof. vm_compute. reflexivity. Qed.
@@ -183,9 +186,10 @@ Qed.
 Lemma synced_pages_survive_torn_slots_witness : premises_of synced_pages_survive_torn_slots.
 Proof.
   exists 2, 1, checksum. split; [repeat constructor|].
-  exists 3, 2, (torn ++ [Same (WriteBack [0] (Taken true 2) [0] [] true false)]), (Taken true 3), (leaves 3 2), 0, 2.
-  split; [sectors|]. split; [repeat constructor|]. do 3 (split; [reflexivity|]). split; [|reflexivity].
-  intros y [<-|[<-|[]]]; split; discriminate.
+  exists 3, 2, (torn ++ [Same (Call (WriteBack [0] (Taken true 2) [0] [] true false))]), (Taken true 3),
+    (Same (Gather [1]) :: firstn 1 (leaves 3 2) ++ [Same (stops 20 AtTheSuperblock); Same (Call (mounted 30))]), 0, 2.
+  split; [sectors|]. split; [repeat constructor|]. do 4 (split; [reflexivity|]). split; [|reflexivity].
+  intros y I. repeat (destruct I as [<-|I]; [split; discriminate|]). destruct I.
 Qed.
 Lemma reads_beside_a_write_back_witness : inner_premises_of reads_beside_a_write_back.
 Proof.
@@ -207,16 +211,8 @@ Qed.
 Lemma synced_pages_survive_beside_witness : premises_of synced_pages_survive_beside.
 Proof.
   exists 3, 2, (begun ++ ended 2), (Taken true 3),
-    [Call (Write 1); Gather [0; 1]; TakeOff (Taken true 4); Put 1 true; Call lost; Call (mounted 9)], 0, 1.
+    [Call (Write 1); Gather [0; 1]; TakeOff (Taken true 4); Put 1 true; Call lost; stops 20 (AmongTheBlocks [0; 1]);
+     stops 21 AtTheSuperblock; Call kept_oldest; stops 22 (AtTheControl true); Call (mounted 30)], 0, 1.
   split; [reflexivity|]. split; [repeat constructor|]. do 4 (split; [reflexivity|]). split; [|reflexivity].
-  intros y I. repeat (destruct I as [<-|I]; [split; discriminate|]). destruct I.
-Qed.
-Lemma mounts_that_stop_lose_nothing_witness : inner_premises_of mounts_that_stop_lose_nothing.
-Proof. exists 3, 2, (stopped synced AtTheSuperblock [kept_oldest; mounted 30]), 0. do 2 (split; [reflexivity|]). repeat constructor. Qed.
-Lemma synced_pages_survive_mounts_that_stop_witness : premises_of synced_pages_survive_mounts_that_stop.
-Proof.
-  exists 3, 2, (map Step (only_on_ssd ++ [WriteBack [0] (Taken true 2) [0] [] true false])), (Taken true 3),
-    [Step Kill; stops 20 (AmongTheBlocks [0; 1]); stops 21 AtTheSuperblock; Step kept_oldest; stops 22 (AtTheControl true); Step (mounted 30)], 0, 1.
-  split; [reflexivity|]. split; [repeat constructor|]. do 3 (split; [reflexivity|]). split; [|reflexivity].
   intros y I. repeat (destruct I as [<-|I]; [split; discriminate|]). destruct I.
 Qed.

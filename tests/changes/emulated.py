@@ -94,7 +94,7 @@ class Emulated:
         parts = [f"tests/{self.stem}/fuzz.c", "tests/cross/main.c", *origins, f"build/{MACHINE}/lib/libpgquern.a"]
         command = [self.cross.compiler, f"-I{folder / SOURCES}", *self.cross.cflags, "-w", *map(str, parts), "-pthread"]
         subprocess.run([*command, "-o", str(folder / "inputs")], check=True)
-        found = map(partial(self.cross.judged, self.stem, folder / "inputs"), INPUTS)
+        found = map(partial(self.cross.judged, folder / "inputs"), INPUTS)
         return next((f"{n:,} inputs" for n, done in zip(INPUTS, found, strict=True) if done.returncode), ""), ""
 
     def attempt(self, change: Change) -> Tried:

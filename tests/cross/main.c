@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: PostgreSQL */
 /*
- * Gives a fuzz target (tests/STEM/fuzz.c) random inputs where there is no libFuzzer: PROGRAM NUMBER [FILE]. The inputs are the
+ * Gives a fuzz target (tests/STEM/fuzz.c) random inputs where there is no libFuzzer: PROGRAM NUMBER. The inputs are the
  * same on each machine. As in tests/runners/fuzz.py most are short; half of them are an earlier one with a few bytes changed,
- * because a target does little with bytes that fit nothing. Those in the file come first: hexadecimal, one a line; # starts
- * a comment.
+ * because a target does little with bytes that fit nothing.
  */
 #include <stdint.h>
 #include <stdio.h>
@@ -50,30 +49,10 @@ static void judge(const uint8_t *bytes, size_t size)
     free(input);
 }
 
-static void judge_file(const char *path)
-{
-    static char line[2 * LONGEST + 2];
-    FILE *file = fopen(path, "r");
-
-    if (file == NULL)
-        exit(3);
-    while (fgets(line, sizeof line, file) != NULL) {
-        size_t size = 0;
-
-        while (size < LONGEST && sscanf(line + 2 * size, "%2hhx", &kept[0][size]) == 1)
-            size++;
-        if (size > 0)
-            judge(kept[0], size);
-    }
-    fclose(file);
-}
-
 int main(int argc, char **argv)
 {
-    unsigned long n = argc >= 2 ? strtoul(argv[1], NULL, 10) : 0;
+    unsigned long n = argc == 2 ? strtoul(argv[1], NULL, 10) : 0;
 
-    if (argc == 3)
-        judge_file(argv[2]);
     for (unsigned long i = 0; i < n; i++) {
         unsigned at = (unsigned)below(KEPT);
 

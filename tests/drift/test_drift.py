@@ -92,7 +92,6 @@ def test_comments_and_white_space_do_not_count_and_code_does() -> None:
 
 TEXT = "int\nf(void)\n{\n}"
 SUM = source.checksum(TEXT)
-NEWER = source.checksum(TEXT + " ")
 
 
 def entry(**sums: str) -> Followed:
@@ -118,9 +117,9 @@ def test_what_counts_as_a_change(known: Followed, text: str, beside: str, says: 
 def test_what_comments_name_is_known() -> None:
     """And nothing else is: what no comment names any more has left the file."""
     followed = functions.load()
-    assert [one.name for one in followed if not one.sha256] == []
+    assert [one.name for one in followed if not one.sums] == []
     assert [one.name for one in followed] == list(json.loads(functions.LISTING.read_text()))
-    assert all(len(sum_) == 64 for one in followed for sum_ in one.sha256.values())
+    assert all(len(sum_) == 16 for one in followed for sum_ in one.sums.values())
 
 
 @pytest.fixture
@@ -164,7 +163,7 @@ def test_what_is_named_and_not_followed_is_told(ours: Path, tmp_path: Path) -> N
 
 def test_a_function_that_is_in_no_source_is_told(ours: Path, tmp_path: Path) -> None:
     functions.record("18", checkout(tmp_path / "pg", "do_that"), ours)
-    assert {one.name for one in functions.load("", ours) if one.sha256} == {"Item", "do_that"}
+    assert {one.name for one in functions.load("", ours) if one.sums} == {"Item", "do_that"}
     said = [found_of(one, one.text(tmp_path / "pg"), "18") for one in functions.load("", ours)]
     assert [one.says for one in said if one.changed] == [
         "in no source: src/a.c has none of this name; correct the comment"
@@ -192,7 +191,7 @@ def test_an_empty_checkout_has_lost_all(tmp_path: Path) -> None:
     found = json.loads(told.stdout)
     assert told.returncode == 1
     assert found["version"] == "18.1"
-    in_18 = {one.name for one in functions.load(STEMS[0]) if "18" in one.sha256}
+    in_18 = {one.name for one in functions.load(STEMS[0]) if "18" in one.sums}
     assert {one["name"] for one in found["functions"] if one["changed"]} == in_18 != set()
 
 

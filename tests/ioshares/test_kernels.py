@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: PostgreSQL
 """Every variant against the oracle, call by call: answers, refusals, and the state after each."""
 
-from random import Random
 from typing import Any
 
 import pytest
@@ -13,7 +12,6 @@ from pgquern import PgquernError, ioshares
 
 from ref import ioshares as ref
 from ref.ioshares import MAX_BYTES, MAX_LATENCY, NO_COSTS, Class, Code, Costs, Limits
-from tests.common.tally import tally
 from tests.common.variants import every_variant
 from tests.ioshares import strategies
 from tests.ioshares.pair import Pair, answer
@@ -83,45 +81,6 @@ class Machine(RuleBasedStateMachine):
 def test_any_calls(variant: str) -> None:
     machine = type("MachineOf" + variant, (Machine,), {"variant": variant})
     run_state_machine_as_test(machine, settings=settings(max_examples=settings().max_examples // 10))
-
-
-def random_world(rng: Random, variant: str, calls: int) -> Pair:
-    """Backlogs that grow and shrink, latencies that rise and fall, sizes up to the largest."""
-    shares = list(rng.choice(strategies.SHARES))
-    most_bytes = rng.choice([3, 8192, MAX_BYTES])
-    classes = [Class(s, rng.choice([0, 0, 2, most_bytes]), rng.choice([1, 5, 50])) for s in shares]
-    start = rng.randint(1, 12)
-    costs = Costs(rng.choice([0, 0, 5, most_bytes]), rng.choice([0, 0, 7, most_bytes]))
-    limits = Limits(1, start, start + rng.randint(0, 8), rng.randint(1, 8), 100)
-    pair = Pair(classes, limits, variant, costs=costs)
-    flying: list[int] = []
-    for id in range(calls):
-        busy = rng.random() < 0.5 + 0.4 * (id // 50 % 2)
-        if busy:
-            pair.submit(rng.randrange(len(shares)), rng.randint(1, most_bytes), id, rng.random() < 0.5)
-        if rng.random() < 0.02:
-            pair.set_shares(rng.sample(shares, len(shares)))
-        if rng.random() < 0.05:
-            pair.cancel(rng.randrange(len(shares)), max(0, id - rng.randint(0, 30)))
-        went = pair.next()
-        if isinstance(went, ref.Request):
-            flying.append(went.cls)
-        if flying and (not busy or rng.random() < 0.4):
-            pair.complete(flying.pop(rng.randrange(len(flying))), rng.choice([10, 90, 110, 1000]))
-    return pair
-
-
-@every
-def test_random_worlds(variant: str) -> None:
-    """Longer runs than Hypothesis makes; some of them pass the point where the C code subtracts the virtual time."""
-    examples = settings().max_examples
-    worlds = max(min(50, 5 * examples), examples // 20)
-    far = 0
-    for seed in range(worlds):
-        far += random_world(Random(seed), variant, 400).oracle.virtual_time > 2**61
-        tally("ioshares", "calls in random worlds", 400)
-    if variant == "sfq":
-        assert far > 0
 
 
 @every
@@ -420,10 +379,3 @@ def test_a_full_log_keeps_the_newest() -> None:
     for id in range(5):
         scheduler.submit(ioshares.Request(0, 1, id))
     assert [event.request.id for event in scheduler.events] == [2, 3, 4]
-
-
-def test_an_unknown_variant_is_an_error() -> None:
-    with pytest.raises(ValueError, match="no variant"):
-        ioshares.Scheduler([ioshares.Class(1)], ioshares.Limits(), variant="deadline")
-    with pytest.raises(PgquernError):
-        ioshares.Scheduler([], ioshares.Limits())

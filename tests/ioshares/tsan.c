@@ -120,7 +120,7 @@ static unsigned long one_engine(client *clients, pgq_ioshares_way way)
     require(pgq_ioshares_bytes(&config, &bytes).code == PGQ_OK, "bytes");
     void *memory = malloc(bytes);
     require(memory != NULL && pgq_ioshares_init(memory, bytes, &config, &scheduler).code == PGQ_OK, "init");
-    require(pgq_ioshares_engine_start(scheduler, way, NULL, &engine).code == PGQ_OK, "start");
+    require(pgq_ioshares_engine_start(scheduler, way, &engine).code == PGQ_OK, "start");
     for (uint32_t i = 0; i < CLIENTS; i++)
         require(pthread_create(&clients[i].thread, NULL, live, &clients[i]) == 0, "thread");
     for (uint32_t i = 0; i < CLIENTS; i++)

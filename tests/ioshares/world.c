@@ -421,7 +421,7 @@ static void stop(row *r)
 static void client(row *r, unsigned number)
 {
     if (number == 0) {
-        check_start(r, pgq_ioshares_engine_start(r->scheduler, r->way, NULL, &r->engine));
+        check_start(r, pgq_ioshares_engine_start(r->scheduler, r->way, &r->engine));
         r->started = true;
         world_wake(&r->started);
     }

@@ -9,8 +9,6 @@ import subprocess
 import sys
 from pathlib import Path
 
-from tools.common import results
-
 STEPS = ("good", "bad WORD=2", "silent", "report")
 MAKEFILE = """
 %:
@@ -95,10 +93,3 @@ def test_each_step_of_each_job_is_a_target() -> None:
     for steps in jobs.values():
         assert len(steps) == len(set(steps)) > 3
         assert {step.split()[0] for step in steps} <= targets
-
-
-def test_the_results_of_a_first_look_are_in_no_report(tmp_path: Path) -> None:
-    for layer in ("model", "model-quick"):
-        results.write(layer, "one", [{"name": "a", "status": "passed"}], says="", tools={}, folder=tmp_path)
-    assert [result.layer for result in results.whole(tmp_path)] == ["model"]
-    assert len(results.load(tmp_path)) == 2

@@ -275,28 +275,3 @@ def test_a_world_that_lacks_a_call_is_refused(missing: str) -> None:
 def test_the_multiplier_and_the_most_are_upstreams() -> None:
     assert lib.PGQ_PREFETCH_DISTANCE_MULTIPLIER == DISTANCE_MULTIPLIER
     assert lib.PGQ_PREFETCH_MAX_CONCURRENCY == 1000
-
-
-# The words that the text of each code must contain.
-TEXTS = {
-    "PGQ_PREFETCH_CONCURRENCY": "4 * concurrency + 1 entries",
-    "PGQ_PREFETCH_SPACE": "the filters for two",
-    "PGQ_PREFETCH_RECORD": "start no earlier than the last one ended",
-    "PGQ_PREFETCH_FILTERS": "go on with concurrency 0",
-    "PGQ_PREFETCH_JOB": "more buffers than its concurrency",
-    "PGQ_PREFETCH_FILE": "a file that is not there",
-    "PGQ_PREFETCH_PAST_END": "past the end of its file",
-    "PGQ_PREFETCH_SHORT": "ended inside the block",
-    "PGQ_PREFETCH_IO": "cannot be read",
-    "PGQ_PREFETCH_URING": "no io_uring here",
-    "PGQ_PREFETCH_DIRECT": "with O_DIRECT",
-    "PGQ_PREFETCH_GONE": "could not prefetch relation",
-    "PGQ_PREFETCH_SEGMENT": "more than segment_blocks blocks",
-}
-
-
-def test_the_text_of_each_code_says_what_is_wrong() -> None:
-    codes = {name: code for code, name in ffi.typeof("pgq_code").elements.items()}
-    assert {name for name in codes if name.startswith("PGQ_PREFETCH_")} == set(TEXTS)
-    for name, text in TEXTS.items():
-        assert text in str(PgquernError(codes[name])), name

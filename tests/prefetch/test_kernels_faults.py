@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: PostgreSQL
-"""What the engine does when io_uring fails, at each of its calls; and what it leaves behind: nothing.
+"""What the engine does when io_uring fails, at each of its calls.
 
 A submission that fails changes nothing for replay, which preads what io_uring did not take. A wait that fails is made
 again.
@@ -8,12 +8,9 @@ again.
 import errno
 import os
 import random
-import subprocess
-import sys
 from collections.abc import Iterator
 
 import pytest
-from _pgquern import lib
 from pgquern.prefetch import BLCKSZ, Io, Replayed, replay
 
 from tests.prefetch.files import VARIANTS, Cold, faults_of, files, page, skip_unless_it_runs
@@ -110,39 +107,6 @@ def test_after_a_submission_that_failed_io_uring_reads_again(fds: list[int]) -> 
     done = replay(fds, accesses, concurrency=4, buffers=7, variant="uring", io=failing, log=True)
     last = max(i for i, step in enumerate(done.steps) if step.what == "give_up")
     assert any(step.what == "submit" for step in done.steps[last:])
-
-
-# ---- what is left behind -------------------------------------------------------------------------
-
-
-NO_MEMORY = """
-import mmap, resource, sys
-from _pgquern import lib
-from pgquern.prefetch import ReplayError, replay
-used = int(open("/proc/self/statm").read().split()[0]) * resource.getpagesize()
-resource.setrlimit(resource.RLIMIT_AS, (used + 2**28, used + 2**28))
-try:
-    mmap.mmap(-1, 2**30, flags=mmap.MAP_PRIVATE)
-    sys.exit("no limit")
-except OSError:
-    pass
-try:
-    replay([0], [], concurrency=1, buffers=2**20, variant=sys.argv[1])
-except ReplayError as error:
-    print(error.code)
-print(replay([0], [], concurrency=1, buffers=2, variant="sync").used)
-"""
-
-
-@every
-def test_without_memory_a_job_is_refused(variant: str) -> None:
-    """8 GiB of buffers, where the process may have 256 MiB more than it has."""
-    environment = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
-    command = [sys.executable, "-c", NO_MEMORY, variant]
-    done = subprocess.run(command, capture_output=True, text=True, env=environment, stdin=subprocess.DEVNULL)
-    if done.stderr.strip() == "no limit":
-        pytest.skip("RLIMIT_AS limits nothing here: an emulator has memory of its own")
-    assert done.stdout.split() == [str(lib.PGQ_MEMORY), "0"], done.stderr
 
 
 # ---- where a read goes ---------------------------------------------------------------------------

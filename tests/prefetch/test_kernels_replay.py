@@ -546,25 +546,6 @@ def test_sequences_are_left_to_the_kernel(fds: list[int]) -> None:
         assert [i for what, i in done.steps if what == "probe"] == [2]
 
 
-# ---- faults --------------------------------------------------------------------------------------
-
-
-@every
-def test_a_file_that_shrinks_meanwhile(tmp_path: Path, variant: str) -> None:
-    with files(tmp_path, [20]) as (fd,):
-        skip_unless_it_runs(variant, [fd])
-        accesses = [(0, block) for block in range(20)]
-
-        def shrink(access: int, _content: bytes) -> None:
-            if access == 2:
-                os.truncate(tmp_path / "0", 10 * BLCKSZ + 5000)
-
-        with pytest.raises(ReplayError) as refusal:
-            replay([fd], accesses, concurrency=3, buffers=4, variant=variant, use=shrink)
-        assert (refusal.value.code, refusal.value.index) == (lib.PGQ_PREFETCH_SHORT, 11)
-        assert refusal.value.replayed.used == 10
-
-
 # ---- what is refused at once ---------------------------------------------------------------------
 
 

@@ -2,16 +2,11 @@
 """Who comes to a lock of `interval` while nobody is there needs neither the mutex nor a tree, and keeps the rule."""
 
 from collections.abc import Callable
-from threading import Thread
-from time import process_time
 
 import pytest
 from _pgquern import lib
 from pgquern import PgquernError
 from pgquern.rangelock import Hold, RangeLock
-
-IDLE, HELD = 0, 2
-"""States of a hold (csrc/rangelock/lock.h)."""
 
 
 @pytest.fixture
@@ -105,37 +100,4 @@ def test_a_lock_does_not_end_under_who_is_alone(lock: RangeLock) -> None:
     assert (status.code, status.index) == (lib.PGQ_RANGELOCK_IN_USE, 0)
     assert not is_in_a_tree(hold)
     lock.unlock(hold)
-    lock.close()
-
-
-def about_to_say_so(lock: RangeLock) -> Hold:
-    """A hold that another thread gives back, at the moment when it has left the word and has not said so."""
-    hold = Hold()
-    lock.lock(hold, 0, 10, exclusive=True)
-    lock.unlock(hold)
-    hold.c.state = HELD
-    return hold
-
-
-def test_what_is_being_given_back_is_not_held(lock: RangeLock) -> None:
-    """One gives a hold back; the other is told so at once, changes nothing, and does not wait for the one, asleep or in
-    a loop."""
-    hold, other = about_to_say_so(lock), Hold()
-    codes: list[int] = []
-    second = Thread(target=lambda: codes.append(lib.pgq_rangelock_unlock(lock.c, hold.c).code), daemon=True)
-    second.start()
-    began = process_time()
-    for _ in range(600):
-        second.join(0.1)
-        if not second.is_alive() or process_time() - began > 3:
-            break
-    waits = second.is_alive()
-    state, hold.c.state = hold.c.state, IDLE
-    second.join()
-    assert not waits
-    assert codes == [lib.PGQ_RANGELOCK_NOT_HELD]
-    assert state == HELD
-    lock.lock(other, 0, 10, exclusive=True)
-    assert not is_in_a_tree(other)
-    lock.unlock(other)
     lock.close()

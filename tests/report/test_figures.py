@@ -10,7 +10,6 @@ import pytest
 from tools.common import matrix
 from tools.report import figures, others, subject
 from tools.report.figures import FigureError
-from tools.report.others import Claim
 from tools.report.values import Recorded, Where, filled, items
 
 
@@ -59,34 +58,6 @@ def test_a_variant_that_the_last_cpu_lacks_comes_from_the_one_before() -> None:
             kept.find("s", at)
 
 
-@pytest.mark.parametrize(
-    "at",
-    [
-        Where(goal="no such goal", variant="scalar"),
-        Where(layer="bench", name="no such configuration"),
-        Where(layer="no such layer", name="x"),
-    ],
-)
-def test_a_figure_that_is_not_recorded_is_an_error_that_names_the_file(recorded: Recorded, at: Where) -> None:
-    stem = matrix.stems()[0]
-    with pytest.raises(FigureError, match=rf"bench/{stem}/"):
-        recorded.find(stem, at)
-
-
-def test_a_name_without_a_value_and_a_claim_without_a_reason_are_errors(recorded: Recorded) -> None:
-    stem = matrix.stems()[0]
-    result = next(r for m in recorded.machines for r in m.results if (r.layer, r.stem) == ("bench", stem))
-    item = next(iter(result.items()))
-    at = Where(layer="bench", name=item["name"], variant=item["variant"])
-    claim = Claim(figure="1", of="it", ours="{other:.1f}", values={"one": at}, command="make it")
-    with pytest.raises(FigureError, match="disagree"):
-        others.ours(stem, claim, recorded)
-    with pytest.raises(ValueError, match="why there is none"):
-        Claim(figure="1", of="it")
-    with pytest.raises(ValueError, match="from `values`"):
-        Claim(figure="1", of="it", ours="twice as fast", command="make it")
-
-
 def test_of_two_machines_the_figures_count_that_were_measured_last(tmp_path: Path) -> None:
     def machine(label: str, day: int) -> figures.Machine:
         said = {"layer": "bench", "stem": "one", "finished": f"2026-01-0{day}T00:00:00Z", "commit": "1234567",
@@ -127,20 +98,3 @@ def test_each_text_that_gives_a_bound_says_which_figure_is_one() -> None:
             found |= {text: {at.bound for at in values.values()} for text, values in texts if words.search(text)}
     assert len(found) >= 5
     assert [text for text, bounds in found.items() if bounds == {""}] == []
-
-
-@pytest.mark.parametrize(
-    ("content", "says"),
-    [
-        ("{", "does not hold figures"),
-        ('{"columns": []}', "does not hold figures"),
-        ('[{"layer": "bench"}]', "does not hold figures"),
-        ("7", "does not hold figures"),
-        (None, "holds no figures: run `make bench`"),
-    ],
-)
-def test_figures_that_are_none_are_a_clear_error(tmp_path: Path, content: str | None, says: str) -> None:
-    if content is not None:
-        (tmp_path / "cpu.json").write_text(content)
-    with pytest.raises(FigureError, match=says):
-        figures.load(tmp_path)

@@ -94,14 +94,14 @@ class Cross:
         """One of its programs."""
         return ran([*self.emulator, f"build/{self.machine}/{kind}/{name}", *arguments])
 
-    def judged(self, stem: str, program: Path, n: int) -> subprocess.CompletedProcess[str]:
-        """A fuzz target on n random inputs, behind those of tests/<stem>/inputs.txt."""
-        return ran([*self.emulator, str(program), str(n), *map(str, Path("tests", stem).glob("inputs.txt"))])
+    def judged(self, program: Path, n: int) -> subprocess.CompletedProcess[str]:
+        """A fuzz target on n random inputs."""
+        return ran([*self.emulator, str(program), str(n)])
 
     def inputs(self, stem: str) -> Found:
         """The fuzz target judges each input; each answer must have come."""
         for n in INPUTS:
-            done = self.judged(stem, Path("build", self.machine, "inputs", stem), n)
+            done = self.judged(Path("build", self.machine, "inputs", stem), n)
             counts = tally(done.stderr)
             if done.returncode != 0 or not counts:
                 return Found("", f"exit code {done.returncode}: {done.stderr[-500:]}")

@@ -5,8 +5,7 @@ python -m tests.runners.fuzz [--stem STEM] [--runs N]
 
 The target judges each input itself. At the end it prints `tally: NAME=N ...`: how many inputs got each answer that it
 is meant to reach. A count of 0 fails the run: a target that no longer reaches the kernels is noticed. libFuzzer looks
-at addresses, too, so what it finds seldom it may not find today: tests/STEM/inputs.txt has inputs to begin with, a line
-each, in hexadecimal.
+at addresses, too, so what it finds seldom it may not find today.
 
 Leaks are looked for, and fail the run. Where LeakSanitizer may not stop threads (it needs ptrace), the target runs
 without that look, and `leaks STEM` is reported as SKIPPED.
@@ -40,23 +39,19 @@ LEAK = "LeakSanitizer: detected memory leaks"
 CRASHES = Path("build/fuzz/crashes")
 
 
-def write_seeds(folder: Path, stem: str) -> None:
-    """Files of random bytes, half of them short: the target accepts any bytes as input. And the stem's own."""
+def write_seeds(folder: Path) -> None:
+    """Files of random bytes, half of them short: the target accepts any bytes as input."""
     rng = random.Random(SEED)
     for n in range(SEED_FILES):
         size = rng.randrange(4, 400) if n % 4 else MAX_LEN
         (folder / f"seed-{n:03}").write_bytes(rng.randbytes(size))
-    for own in Path("tests", stem).glob("inputs.txt"):
-        lines = (line for line in own.read_text().splitlines() if not line.startswith("#"))
-        for n, line in enumerate(lines):
-            (folder / f"own-{n:03}").write_bytes(bytes.fromhex(line))
 
 
 def fuzz(runs: int, target: Path, *, leaks: bool = True) -> subprocess.CompletedProcess[str]:
     """Runs a target; its tally and messages are in stderr."""
     look = f"detect_leaks={int(leaks)}"
     with tempfile.TemporaryDirectory() as corpus:
-        write_seeds(Path(corpus), target.name)
+        write_seeds(Path(corpus))
         options = [f"-runs={runs}", f"-seed={SEED}", f"-max_len={MAX_LEN}", "-print_final_stats=1", f"-{look}"]
         command = [str(target), *options, f"-artifact_prefix={CRASHES}/{target.name}-", corpus]
         environment = os.environ | {"ASAN_OPTIONS": look}

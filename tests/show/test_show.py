@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from spec.tools import counterexample, draw, models, sentences, tlc, values
+from spec.tools import draw, models, sentences, tlc, values
 from spec.tools.counterexample import Picture
 from spec.tools.models import ModelError
 from spec.tools.outcome import ToolMissing
@@ -53,12 +53,6 @@ def test_a_value_is_read_and_said(text: str, value: Value, said: str) -> None:
     assert values.words(values.read(text)) == said
 
 
-@pytest.mark.parametrize("text", ["", "{1", "[a -> 1]", "<<1 2>>", "1 2", "(1 :> )", "@", "[a |-> 1", "]"])
-def test_what_is_no_value_is_refused(text: str) -> None:
-    with pytest.raises(values.Unreadable):
-        values.read(text)
-
-
 @pytest.mark.parametrize(
     ("old", "new", "changes"),
     [
@@ -78,31 +72,6 @@ def test_what_is_no_value_is_refused(text: str) -> None:
 )
 def test_what_changed_is_named_as_deep_as_it_can_be(old: str, new: str, changes: list[tuple[str, ...]]) -> None:
     assert list(values.differences(values.read(old), values.read(new), "x")) == [Change(*each) for each in changes]
-
-
-# ---- traces, as TLC prints them
-
-
-def message(code: int, text: str, severity: int = 4) -> str:
-    return f"@!@!@STARTMSG {code}:{severity} @!@!@\n{text}\n@!@!@ENDMSG {code} @!@!@\n"
-
-
-FIRST = message(2217, "1: <Initial predicate>\n/\\ pc = [ a |->\n      1,\n  b |-> 2 ]\n/\\ y = << >>")
-SECOND = message(2217, "2: <Begin line 4, col 1 to line 5, col 2 of module M>\n/\\ pc = 1\n/\\ y = <<1>>")
-
-
-def test_a_trace_is_read() -> None:
-    trace = counterexample.read("Parsing\n" + FIRST + SECOND)
-    assert trace.actions == ["Initial", "Begin"]
-    assert trace.states == [{"pc": "[ a |-> 1, b |-> 2 ]", "y": "<< >>"}, {"pc": "1", "y": "<<1>>"}]
-    assert (trace.back_to, trace.stutters) == (None, False)
-
-
-def test_a_trace_without_an_end_says_how_it_goes_on() -> None:
-    stutters = counterexample.read(FIRST + SECOND + message(2218, "3: Stuttering"))
-    assert (stutters.back_to, stutters.stutters, len(stutters.states)) == (None, True, 2)
-    loops = counterexample.read(FIRST + SECOND + message(2122, "1: Back to state: <End line 9, col 1 of module M>\n"))
-    assert (loops.back_to, loops.back_by, loops.stutters) == (1, "End", False)
 
 
 # ---- sentences, as they stand beside the modules
@@ -291,13 +260,6 @@ def test_a_trace_that_goes_round_is_drawn_with_its_loop(with_tlc: Path) -> None:
     assert f"The steps from {picture.back_to + 1} on can follow again, for ever" in draw.html(picture)
 
 
-def test_without_tlc_it_says_what_is_missing(beads: Path) -> None:
-    (beads / "build" / "tools").unlink()
-    done = show(beads, "MCbeads_mutant_missing")
-    assert done.returncode == 2
-    assert "make setup" in done.stderr
-
-
 @pytest.mark.tools
 def test_a_sentence_that_no_longer_fits_the_model_is_refused(with_tlc: Path) -> None:
     path = with_tlc / "spec" / "beads" / "beads.story"
@@ -352,9 +314,6 @@ def test_a_sentence_that_is_written_wrong_is_told_with_its_line(beads: Path, old
     path.write_text(STORY.replace(old, new))
     with pytest.raises(ModelError, match=rf"beads\.story:\d+: .*({says})"):
         loaded(beads)
-
-
-# ---- the drawing
 
 
 # ---- our own models

@@ -197,34 +197,6 @@ def test_an_addition_that_spans_half_the_ring(first: int) -> None:
         assert kernel.state == state_of(oracle) == ([], [], 0, 0, 0)
 
 
-def test_without_an_earlier_compression_idling_compresses_at_once() -> None:
-    oracle, kernel = KnownAssigned(9), kernels.KnownAssigned(9)
-    for known in (oracle, kernel):
-        known.add(3, 6, 7)
-        known.remove(4)
-        assert call(known, "compress", Reason.STARTUP_PROCESS_IDLE, 8)
-        assert known.get() == [3, 5, 6]
-
-
-def test_the_array_crosses_the_wrap() -> None:
-    """From the end of the ring to its start, the permanent XIDs left out; search finds both sides."""
-    oracle, kernel = KnownAssigned(9), kernels.KnownAssigned(9)
-    for known in (oracle, kernel):
-        known.add(XID.size - 2, 4, 1)
-        assert known.get() == [XID.size - 2, XID.size - 1, 3, 4]
-        assert [x for x in (XID.size - 3, XID.size - 1, 0, 1, 2, 3, 4, 5) if known.search(x)] == [XID.size - 1, 3, 4]
-
-
-def test_an_addition_that_does_not_fit_compresses_first() -> None:
-    kernel, oracle = kernels.KnownAssigned(4), KnownAssigned(4)
-    for known in (oracle, kernel):
-        known.add(3, 6, 1)
-        known.remove(4)
-        assert call(known, "add", 7, 8, 2) == (Code.CAPACITY, 0)
-        known.add(7, 7, 2)
-        assert known.get() == [3, 5, 6, 7]
-
-
 arrays_alive: list[Any] = []
 
 

@@ -220,10 +220,10 @@ CHANGES = {
         "            valid[to] = true;\n            xids[to] = xids[i];\n",
     ),
     "a register is loaded again": (
-        "purge_avx2.c",
+        "keep_avx2.h",
         AVX2,
-        "        to += keep_register(to, a, bound);\n",
-        "        to += keep_register(to, a, bound);\n        b = _mm256_loadu_si256((const __m256i *)(from + 8));\n",
+        "_mm256_permutevar8x32_epi32(b, left_pack(in_b))",
+        "_mm256_permutevar8x32_epi32(_mm256_loadu_si256((const __m256i *)(from + 8)), left_pack(in_b))",
     ),
     "a rest is loaded again in neon": (
         "purge.h",

@@ -101,6 +101,7 @@ def stays_after_an_fsync(disk: Disk, cache: TierCache, content: int, **sizes: An
 
 
 def test_an_earlier_copy_of_the_ssd_from_the_same_mount_is_told() -> None:
+    """What is in its slots does not count at a later open either, which trusts the SSD again."""
     disk = with_page_0_on_the_ssd(1)
     cache = opened(disk)
     copied = disk.copy_of_ssd()
@@ -108,9 +109,10 @@ def test_an_earlier_copy_of_the_ssd_from_the_same_mount_is_told() -> None:
     cache.fsync()
     cache.close()
     disk.replace_ssd(copied)
-    cache = opened(disk)
-    assert (number(cache.read(0)), cache.counts().ssd_found) == (2, SsdFound.OLD)
-    cache.close()
+    for found in (SsdFound.OLD, SsdFound.OURS):
+        cache = opened(disk)
+        assert (number(cache.read(0)), cache.counts().ssd_found) == (2, found)
+        cache.close()
 
 
 @pytest.mark.parametrize("place", [0, PAGE_SIZE - 1, PAGE_SIZE, 2 * PAGE_SIZE, 3 * PAGE_SIZE - 1])

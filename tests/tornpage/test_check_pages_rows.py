@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: PostgreSQL
-"""`pgquern check-pages`: damaged rows, pages in a wrong place, pages of indexes, the end of the log, whole folders."""
+"""`pgquern check-pages`: pages in a wrong place, pages of indexes, the end of the log, whole folders."""
 
 import json
 from pathlib import Path
@@ -22,22 +22,6 @@ def heap(blocks: range, damaged: str = "") -> bytes:
     if damaged:
         FAULTS[damaged](pages[0], plain_tuples(pages[0])[0])
     return b"".join(bytes(one.page) for one in pages)
-
-
-@pytest.mark.parametrize(
-    "words", ["its data begins at byte", "t_ctid points to line pointer 0", "next XID", "oldest XID"]
-)
-def test_a_damaged_row(tmp_path: Path, words: str) -> None:
-    """Its checksum is right: so a server takes it. The bounds are those of pg_control."""
-    fault = {"next XID": "equals or exceeds the cluster's next XID", "oldest XID": "precedes relfrozenxid"}.get(
-        words, words
-    )
-    (tmp_path / "16384").write_bytes(seal(heap(range(3), fault), BLCKSZ, 0))
-    cluster(tmp_path, ids=IDS)
-    status, said = checked(tmp_path / "16384")
-    assert (status, "2 sound, 1 with damaged rows" in said) == (1, True), said
-    assert "block 0, byte 0: pd_checksum is right; line pointer" in said
-    assert words in said
 
 
 @pytest.mark.parametrize("checksums", [True, False])

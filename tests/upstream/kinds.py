@@ -114,7 +114,7 @@ def misfit(kind: Kind, function: Function, top: Path) -> str:
     if not text:
         return f"{function.name} is not in {' or '.join(entry.files)}"
     sum_ = source.checksum(text)
-    known = {entry.sha256[major]: major for major in function.majors}
+    known = {entry.sums[major]: major for major in function.majors}
     if sum_ in known or sum_ in function.also:
         return ""
     return (

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: PostgreSQL
-"""What puts our kernels into upstream's text: it finds what it names, and says clearly what it does not find.
+"""What puts our kernels into upstream's text: what it makes of a function that it knows, and of another one.
 
 The suites themselves run in `make check-upstream`.
 """
@@ -9,100 +9,29 @@ from pathlib import Path
 
 import pytest
 
-from tests.upstream import kinds, text
-from tests.upstream.__main__ import SUITES, Compared, named
+from tests.upstream import kinds
+from tests.upstream.__main__ import SUITES, Compared
 from tests.upstream.build import Ran, count_tests
 from tests.upstream.kinds import Kind
 from tests.upstream.mends import Tried
-from tests.upstream.text import Edit, TextError
 from tools.drift import functions, source
 
 # A file as upstream lays it out, and nothing of upstream.
 FILE = """\
-/*
- * sum.c
- */
 #include "postgres.h"
 
-#ifdef SOME
-#include "some.h"
-#endif
-#include "last.h"
-
-static int	sum(int *a, int n);
-
-/*
- * sum: not { a brace
- */
-static int
+int
 sum(int *a, int n)
 {
 	int			s = 0;
 
-	/* the for (i loop */
 	for (int i = 0; i < n; i++)
-	{
 		if (a[i] > 0)
-			s += a[i];		/* ; */
-	}
-
-	/* for the second time */
-	for (int i = 0; i < n; i++)
-		s += call(a[i],
-				";}");
-
+			s += a[i];
 	return s;
-}
-
-int
-other(void)
-{
-	return 1;
 }
 """
 KINDS = kinds.load()
-
-
-def body() -> str:
-    _, start, end = text.span(FILE, "sum")
-    return FILE[start:end]
-
-
-def test_a_function_is_found_whole() -> None:
-    start, inside, end = text.span(FILE, "sum")
-    assert FILE[start:].startswith("static int\nsum(int *a, int n)\n{")
-    assert FILE[inside:end].startswith("{\n\tint")
-    assert FILE[inside:end].endswith("return s;\n}\n")
-
-
-def test_a_function_that_is_not_there_is_told() -> None:
-    with pytest.raises(TextError, match="there is no function product"):
-        text.span(FILE, "product")
-    with pytest.raises(TextError, match="there is no function call"):
-        text.span(FILE, "call")  # called, and not defined
-
-
-def test_a_statement_goes_with_its_block_and_its_comment() -> None:
-    edit = Edit(at="for (int i", put="instead", text="\tours();\n")
-    after = text.edited(body(), edit)
-    assert "the for (i loop" not in after
-    assert "s += a[i]" not in after
-    assert "\n\n\tours();\n\n\t/* for the second time */\n" in after
-
-
-def test_a_statement_that_is_not_there_is_told() -> None:
-    with pytest.raises(TextError, match=r"0 statements begin with `while \(n`, number 1 is needed"):
-        text.edited(body(), Edit(at="while (n", put="instead"))
-    with pytest.raises(TextError, match="2 statements begin with `for `, number 3 is needed"):
-        text.edited(body(), Edit(at="for ", nth=3, put="instead"))
-
-
-def test_the_header_is_included_last_and_under_no_condition() -> None:
-    assert '#include "last.h"\n#include "ours.h"\n' in text.with_include(FILE, "ours.h")
-    header = '#ifndef A_H\n#define A_H\n#include "c.h"\n#ifdef X\n#include "x.h"\n#endif\n#endif\n'
-    assert '#include "c.h"\n#include "ours.h"\n#ifdef X' in text.with_include(header, "ours.h")
-    with pytest.raises(TextError, match="includes nothing"):
-        text.with_include("int a;\n", "ours.h")
 
 
 # ---- kinds ----
@@ -113,7 +42,7 @@ def checkout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A checkout that has sum.c, and a table of what we follow that knows it as that of 15."""
     (tmp_path / "sum.c").write_text(FILE)
     sums = {"15": source.checksum(source.definition(FILE, "sum")), "16": "0" * 64}
-    entry = functions.Followed(name="sum", files=["sum.c"], follows=[], sha256=sums)
+    entry = functions.Followed(name="sum", files=["sum.c"], follows=[], sums=sums)
     monkeypatch.setattr(functions, "load", lambda stem: [entry])
     return tmp_path
 
@@ -156,14 +85,6 @@ def test_a_function_that_is_not_as_expected_is_left_out_and_told(checkout: Path)
     assert kinds.patch(texts, checkout) == ""
 
 
-def test_unknown_names_are_told() -> None:
-    with pytest.raises(ValueError, match="there is no nothing; there are: "):
-        kinds.chosen(KINDS, "nothing")
-    with pytest.raises(ValueError, match="there is no suite nothing; there are: regress isolation"):
-        named("regress nothing")
-    assert named("") == list(SUITES)
-
-
 @pytest.mark.parametrize("name", KINDS)
 def test_what_is_listed_is_there(name: str) -> None:
     """Each function is followed in the versions named; the suite exists; what counts calls knows the symbol."""
@@ -171,7 +92,7 @@ def test_what_is_listed_is_there(name: str) -> None:
     for variant in kind.variant:
         for function in variant.function:
             entry = kinds.entry_of(kind, function)
-            assert set(function.majors) <= set(entry.sha256)
+            assert set(function.majors) <= set(entry.sums)
             assert function.majors or function.also
             assert bool(function.body) + function.remove + bool(function.edit) == 1
     assert bool(kind.symbol) + bool(kind.finding) == 1 or kind.alone

@@ -1,81 +1,12 @@
 # SPDX-License-Identifier: PostgreSQL
-"""The world of faults itself: an example passes, each thing that its author may forget is found, and the seed that is
-printed finds it again. The lines that ask for I/O are named, with what happened to them."""
+"""The runner of the worlds: which seeds it takes, when it ends, and which lines that ask for I/O it names."""
 
-import re
-import subprocess
 from collections import Counter
 from pathlib import Path
 
 import pytest
 
 from tests.runners import calls, world
-
-WORLD = Path(__file__).resolve().parent
-EXAMPLE = WORLD / "examples" / "log.c"
-FORGOTTEN = ["FORGETS_SYNC", "FORGETS_FAILED_WRITE", "SYNCS_TWICE", "TRUSTS_CACHE"]
-RUNS = 3000
-FLAGS = "-std=c11 -D_GNU_SOURCE -g -O1 -fno-omit-frame-pointer -Wall -Wextra -Werror -pthread"
-
-
-def build(folder: Path, *forgotten: str) -> Path:
-    sources = [EXAMPLE, *WORLD.glob("*.c")]
-    includes = f"-I{WORLD.parent.parent / 'csrc'}"
-    program = folder / "log"
-    command = [
-        "gcc",
-        *FLAGS.split(),
-        includes,
-        *(f"-D{name}" for name in forgotten),
-        *map(str, sources),
-        "-o",
-        str(program),
-    ]
-    subprocess.run(command, check=True)
-    return program
-
-
-def run(program: Path, first: int, n: int) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([program, str(first), str(n)], capture_output=True, text=True)
-
-
-@pytest.mark.tools
-def test_what_forgets_nothing_passes(tmp_path: Path) -> None:
-    done = run(build(tmp_path), 0, RUNS)
-    assert done.returncode == 0, done.stderr
-    assert re.fullmatch(r"tally:( \w+=[1-9]\d*)+\ndigest: [0-9a-f]{16}\n(call .*\n)*", done.stdout)
-
-
-@pytest.mark.tools
-@pytest.mark.parametrize("forgotten", FORGOTTEN)
-def test_what_is_forgotten_is_found_and_found_again(tmp_path: Path, forgotten: str) -> None:
-    program = build(tmp_path, forgotten)
-    found = run(program, 0, RUNS)
-    seed = re.search(r"violation with SEED=(\d+): (.*)", found.stderr)
-    assert found.returncode == 1
-    assert seed
-    again = run(program, int(seed[1]), 1)
-    assert again.stderr == found.stderr, "the same seed gives the same run"
-
-
-def test_calls_are_counted_where_they_come_from(tmp_path: Path) -> None:
-    program = build(tmp_path)
-    counted = calls.counted(run(program, 0, RUNS).stdout)
-    where = {(chain.what, frame): chain for chain, _ in counted for frame in nearest(program, chain)}
-    source = EXAMPLE.read_text().splitlines()
-    assert {(what, "disk_" + what in source[frame.line - 1]) for what, frame in where} == {
-        ("read", True),
-        ("write", True),
-        ("sync", True),
-    }
-    assert all(counted[chain, fault] for chain in where.values() for fault in ("failed", "cut") if chain.what != "read")
-    assert sum(counted[chain, "interrupted"] for chain in where.values()) > 0
-    assert not any(counted[chain, "interrupted"] for chain in where.values() if chain.what == "sync")
-
-
-def nearest(program: Path, chain: calls.Chain) -> list[calls.Frame]:
-    address = chain.addresses.split(",")[0]
-    return calls.frames(program, [address])[address][:1]
 
 
 def test_a_line_that_never_asked_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -38,10 +38,10 @@ def found_of(entry: Followed, text: str, beside: str) -> Found:
     same = entry.same_as(source.checksum(text)) if text else []
     if beside in same:
         says, changed = f"as in {', '.join(same)}", False
-    elif not text and not entry.sha256:
+    elif not text and not entry.sums:
         says, changed = f"in no source: {' or '.join(entry.files)} has none of this name; correct the comment", True
     elif not text:
-        says, changed = f"not there; in {', '.join(entry.sha256)}", beside in entry.sha256
+        says, changed = f"not there; in {', '.join(entry.sums)}", beside in entry.sums
     elif same:
         says, changed = f"not as in {beside}, but as in {', '.join(same)}", True
     else:
@@ -51,7 +51,7 @@ def found_of(entry: Followed, text: str, beside: str) -> Found:
 
 def compared_with(major: str) -> str:
     """The same major version if its branch point was read; otherwise the newest one that was."""
-    known = {known for entry in functions.load() for known in entry.sha256}
+    known = {known for entry in functions.load() for known in entry.sums}
     return major if major in known else max(known, key=int, default=major)
 
 

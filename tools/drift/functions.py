@@ -44,8 +44,8 @@ class Followed(NamedTuple):
     """From the top of a checkout: where it stands, or stood in another major version."""
     follows: list[str]
     """Files of ours whose comments name it: look there first."""
-    sha256: dict[str, str]
-    """By major version, of its text at that version's branch point; versions that lack it are left out."""
+    sums: dict[str, str]
+    """By major version, the checksum of its text at that version's branch point; versions that lack it are left out."""
 
     def text(self, top: Path) -> str:
         """Its definition in a checkout; "" if there is none."""
@@ -55,7 +55,7 @@ class Followed(NamedTuple):
 
     def same_as(self, sum_: str) -> list[str]:
         """The major versions that have this text."""
-        return [major for major, known in self.sha256.items() if known == sum_]
+        return [major for major, known in self.sums.items() if known == sum_]
 
 
 def comments(path: Path) -> str:
@@ -114,7 +114,7 @@ def overlooked(checkout: Path, top: Path = Path()) -> dict[str, list[str]]:
 
 
 def each(sums: dict[str, str]) -> dict[str, str]:
-    """One entry a version. In the file several in a row that are the same stand in one line: 13-18."""
+    """One entry a version. In the file several in a row that are the same are one: 13-18."""
     ranges = [(key.partition("-"), sum_) for key, sum_ in sums.items()]
     return {str(n): sum_ for (a, _, b), sum_ in ranges for n in range(int(a), int(b or a) + 1)}
 
@@ -132,6 +132,7 @@ def record(major: str, checkout: Path, top: Path = Path()) -> None:
     written = {}
     for entry in load("", top):
         text = entry.text(checkout)
-        known = {key: sum_ for key, sum_ in entry.sha256.items() if key != major}
+        known = {key: sum_ for key, sum_ in entry.sums.items() if key != major}
         written[entry.name] = in_rows(known | ({major: source.checksum(text)} if text else {}))
-    (top / LISTING).write_text(json.dumps(written, indent=1) + "\n")
+    rows = [f"{json.dumps(name)}: {json.dumps(sums)}" for name, sums in written.items()]
+    (top / LISTING).write_text("{\n" + ",\n".join(rows) + "\n}\n")

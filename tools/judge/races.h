@@ -45,7 +45,8 @@ static struct {
 static size_t changed_count, hidden_count;
 static uint32_t slice_number;
 static clocks racers[RACERS];
-static bool fenced[RACERS]; /* has used a fence: all its atomics count as ordered from then on */
+/* What relaxed atomics have read, for a fence to acquire, and what a fence has released, for them to publish. */
+static clocks may_acquire[RACERS], released[RACERS];
 static unsigned racer;
 static bool raced;
 static bool blind; /* a table is full: nothing more is said */
@@ -239,14 +240,18 @@ static void atomic_comes(void);
 
 static void order_before(const volatile void *address, int order)
 {
-    if (fenced[racer] || (order != __ATOMIC_RELAXED && order != __ATOMIC_RELEASE))
+    if (order != __ATOMIC_RELAXED && order != __ATOMIC_RELEASE)
         take(address);
+    else
+        join(&may_acquire[racer], clocks_of(address));
 }
 
 static void order_after(const volatile void *address, int order)
 {
-    if (fenced[racer] || (order != __ATOMIC_RELAXED && order != __ATOMIC_ACQUIRE))
+    if (order != __ATOMIC_RELAXED && order != __ATOMIC_ACQUIRE)
         give(address);
+    else
+        join(clocks_of(address), &released[racer]);
 }
 
 /* ---- what the compiler calls ----------------------------------------------------------------------------------------- */
@@ -309,11 +314,12 @@ static void order_after(const volatile void *address, int order)
     RACES_DOUBLE(uint##bits##_t, __tsan_atomic##bits##_compare_exchange_val, volatile uint##bits##_t *at,    \
                  uint##bits##_t from, uint##bits##_t to, int order, int failed)                              \
     {                                                                                                        \
-        (void)failed;                                                                                        \
         atomic_comes();                                                                                      \
         reach(at, bits / 8, true, true);                                                                     \
-        order_before(at, order);                                                                             \
-        if (__atomic_compare_exchange_n(at, &from, to, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST))           \
+        bool is_done =                                                                                       \
+            __atomic_compare_exchange_n(at, &from, to, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);           \
+        order_before(at, is_done ? order : failed);                                                          \
+        if (is_done)                                                                                         \
             order_after(at, order);                                                                          \
         return from;                                                                                         \
     }                                                                                                        \
@@ -342,7 +348,14 @@ RACES_DOUBLE(void, __tsan_write_range, void *at, size_t size)
 
 RACES_DOUBLE(void, __tsan_atomic_thread_fence, int order)
 {
-    fenced[racer] = true;
+    if (order != __ATOMIC_RELAXED && order != __ATOMIC_RELEASE) {
+        join(&racers[racer], &may_acquire[racer]);
+        show_what_may_be_read();
+    }
+    if (order != __ATOMIC_RELAXED && order != __ATOMIC_ACQUIRE) {
+        released[racer] = racers[racer];
+        racers[racer].at[racer]++;
+    }
     __atomic_thread_fence(order);
 }
 

@@ -16,7 +16,7 @@ from pathlib import Path
 
 from tools.common.kernels import kernel_sources
 from tools.drift import functions
-from tools.drift.source import CheckoutError, definition, version
+from tools.drift.source import CheckoutError, definition, definitions, version
 from tools.judge.build import CPLUSPLUS, Candidate
 from tools.judge.kinds import SOURCES, JudgeError, Kind, kind_of, kinds
 
@@ -130,6 +130,8 @@ def of_tree(
             raise JudgeError(f"{patch} changes nothing of {' or '.join(there)}.")
     texts = [(folder / file).read_text(errors="replace") for file in there]
     cut = {name: next(filter(None, (definition(text, name) for text in texts)), "") for name in found.cut}
+    if twice := [name for name in found.cut for text in texts if len(set(definitions(text, name))) > 1]:
+        raise JudgeError(f"There are several {twice[0]} in {' or '.join(there)}, as behind an #if: leave one.")
     lacks = [name for name, text in cut.items() if not text]
     if len(lacks) == len(cut):
         raise JudgeError(f"{tree} has no {' and no '.join(lacks)}.")

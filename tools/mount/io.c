@@ -52,7 +52,7 @@ int io_start(void)
     pgq_ioshares *scheduler;
 
     if (make(shares, &scheduler).code != PGQ_OK ||
-        pgq_ioshares_engine_start(scheduler, PGQ_IOSHARES_BY_THREADS, NULL, &engine).code != PGQ_OK)
+        pgq_ioshares_engine_start(scheduler, PGQ_IOSHARES_BY_THREADS, &engine).code != PGQ_OK)
         return -ENOMEM;
     return 0;
 }

@@ -1,5 +1,5 @@
 (* SPDX-License-Identifier: PostgreSQL *)
-(** * Mounts that stop at any operation, and are tried again: csrc/tiercache/mount.c, store.c and ssd.c in their order *)
+(** * Mounts that stop at any operation: csrc/tiercache/mount.c, store.c and ssd.c in their order *)
 From Pgquern.common Require Import Naturals.
 From Pgquern.tiercache Require Import Tiers FlatFile.
 
@@ -31,25 +31,6 @@ Definition mount_until (s : state) (m : mount) (x : stop) : state :=
       with_control (with_ssd_of t (mount_ssd t m uses)) (Control (if lands then told else control s) (told :: control_may s))
   end.
 
-Inductive retry_step :=
-| Step (x : step)
-| Stops (m : mount) (x : stop).
-
-Definition do_retry (s : state) (y : retry_step) : state :=
-  match y with Step x => run_step s x | Stops m x => if up s then s else mount_until s m x end.
-Definition flat_retry (s : state) (f : flat) (y : retry_step) : flat :=
-  match y with Step x => flat_step s f x | Stops _ _ => f end.
-Fixpoint run_retries (s : state) (f : flat) (ys : list retry_step) : state * flat :=
-  match ys with
-  | [] => (s, f)
-  | y :: ys => run_retries (do_retry s y) (flat_retry s f y) ys
-  end.
-
-(** A mount that stops need not write again what was forgotten. *)
-Definition assumed_retry (s : state) (y : retry_step) : bool :=
-  match y with
-  | Step x => assumed s x
-  | Stops m _ => is_fresh s (mark_of s m) && is_fresh s (other_mark_of s m) && negb (same_mark (mark_of s m) (other_mark_of s m))
-  end.
-Fixpoint assumed_of_all_retries (s : state) (ys : list retry_step) : bool :=
-  match ys with [] => true | y :: ys => assumed_retry s y && assumed_of_all_retries (do_retry s y) ys end.
+(** Such a mount need not write again what was forgotten. *)
+Definition assumed_stop (s : state) (m : mount) : bool :=
+  is_fresh s (mark_of s m) && is_fresh s (other_mark_of s m) && negb (same_mark (mark_of s m) (other_mark_of s m)).

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: PostgreSQL */
+/* Right: as right.c, and it counts what asks under a flag that fences order. */
+#include "counted.h"
+
+bool candidate_acquire(void *lock, pgq_rangelock_hold *hold, uint64_t nanoseconds)
+{
+    counted *me = lock;
+
+    if (__atomic_exchange_n(&me->requests, 1, __ATOMIC_RELAXED) == 0) {
+        __atomic_thread_fence(__ATOMIC_ACQUIRE);
+        me->releases++;
+        __atomic_thread_fence(__ATOMIC_RELEASE);
+        __atomic_store_n(&me->requests, 0, __ATOMIC_RELAXED);
+    }
+    return right_acquire(me->right, hold, nanoseconds);
+}
+
+void candidate_release(void *lock, pgq_rangelock_hold *hold)
+{
+    right_release(((counted *)lock)->right, hold);
+}
