@@ -168,6 +168,14 @@ def test_what_is_not_there(data: Path) -> None:
     assert "16400: the tablespace's folder is not there" in said
 
 
+def test_what_holds_for_very_many_files_is_not_said_of_each(data: Path) -> None:
+    cluster(data, "19", version=1900)
+    for number in range(60):
+        (data / "base" / "5" / f"{20000 + number}").touch()
+    status, said = checked(data)
+    assert (status, "61 could not be checked" in said, "and 11 files more" in said) == (2, True, True), said
+
+
 def test_a_folder_that_cannot_be_read(data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     listed = os.scandir
 

@@ -136,10 +136,10 @@ def check(top: Path, paths: list[Path], unread: list[Checked], *, as_json: bool)
         said = [f"block {page['block']}: {page['why']}" for page in one.wrong["wrong"][:1]] or one.wrong["says"][:1]
         say(f"    {said[0]}")
         say(f"    pgquern check-pages {one.path}")
-    for hidden in [f"and {len(wrong) - LISTED} files more: --json has them all"] if len(wrong) > LISTED else []:
-        say(hidden)
-    for one in errors:
+    for one in errors[:LISTED]:
         say(f"  not checked: {one.error}")
+    if hidden := len(wrong[LISTED:]) + len(errors[LISTED:]):
+        say(f"and {hidden} files more: --json has them all")
     for advice in dict.fromkeys(advice for one in wrong for advice in one.advice):
         say(advice)
     return status

@@ -285,7 +285,7 @@ def said_of(page: bytes, block: int, relation: Relation) -> list[str]:
     others = list[str]()
     if relation.kind == "heap":
         refused = why_refused(page).get(0, "")
-        others += [refused] * (refused not in header)
+        others.append(refused.removeprefix(header[0]).removeprefix("; "))
         if not relation.checksums and (other := block_of_rows(page, least=2)) not in (None, block):
             others.append(f"its rows say that they are of block {other}")
         others += [f"line pointer {number}: {words}" for number, words in faults(page, block, relation.rows.bounds)]
