@@ -2,14 +2,17 @@
 /* Opening and closing a cache; writes; where a page is. */
 #include "tiercache/internal.h"
 
-bool pgq_tiercache_tier_make(tier *t, const policy_calls *calls, uint32_t n)
+bool pgq_tiercache_tier_make(tier *t, const policy_calls *calls, uint32_t n, dirty_blocks *dirty,
+                             unsigned first_bit)
 {
     t->n = n;
+    t->dirty_blocks = dirty;
+    t->first_bit = first_bit;
+    t->dirty = calloc(n + 1, sizeof *t->dirty);
     t->versions = calloc(n + 1, sizeof *t->versions);
     t->free = calloc(n + 1, sizeof *t->free);
     bool made = pgq_tiercache_policy_make(&t->policy, calls, n);
-    made &= entries_make(&t->dirty, n);
-    if (!table_make(&t->where, n) || !made || t->versions == NULL || t->free == NULL)
+    if (!table_make(&t->where, n) || !made || t->versions == NULL || t->free == NULL || t->dirty == NULL)
         return false;
     for (uint32_t entry = 0; entry < n; entry++)
         t->free[t->free_count++] = entry;
@@ -21,7 +24,7 @@ void pgq_tiercache_tier_free(tier *t)
     pgq_tiercache_policy_free(&t->policy);
     free(t->where.entries);
     free(t->versions);
-    entries_free(&t->dirty);
+    free(t->dirty);
     free(t->free);
 }
 
@@ -35,10 +38,13 @@ static bool in_range(const pgq_tiercache_options *o)
 static bool allocate(pgq_tiercache *c, const policy_calls *calls)
 {
     const pgq_tiercache_options *o = &c->options;
+    uint64_t entries = (uint64_t)o->frames + o->slots, blocks = o->pages / BLOCK_PAGES;
 
-    if (!readers_make(&c->readers, o->frames) || !pgq_tiercache_tier_make(&c->memory, calls, o->frames) ||
-        !pgq_tiercache_tier_make(&c->ssd, calls, o->slots) || !entries_make(&c->stale, o->slots) ||
-        !once_make(&c->once, o->slots))
+    if (!readers_make(&c->readers, o->frames) ||
+        !pgq_tiercache_tier_make(&c->memory, calls, o->frames, &c->dirty, 0) ||
+        !pgq_tiercache_tier_make(&c->ssd, calls, o->slots, &c->dirty, BLOCK_PAGES) ||
+        !pgq_tiercache_dirty_make(&c->dirty, (uint32_t)(entries < blocks ? entries : blocks)) ||
+        !entries_make(&c->stale, o->slots) || !once_make(&c->once, o->slots))
         return false;
     c->frames = aligned_alloc(ALIGNMENT, PAGE * o->frames);
     c->read_buffer = aligned_alloc(ALIGNMENT, PAGE * BLOCK_PAGES);
@@ -51,10 +57,9 @@ static bool allocate(pgq_tiercache *c, const policy_calls *calls)
     c->users = calloc((size_t)o->slots + 1, sizeof *c->users);
     c->scrubbed = calloc((size_t)o->slots + 1, sizeof *c->scrubbed);
     c->batch = calloc(o->batch, sizeof *c->batch);
-    c->blocks = calloc((size_t)o->frames + o->slots, sizeof *c->blocks);
     if (c->frames == NULL || c->read_buffer == NULL || c->gap_buffer == NULL || c->touches == NULL ||
         c->leaving == NULL || c->users == NULL || c->scrubbed == NULL || c->trailer == NULL ||
-        c->head == NULL || c->hits == NULL || c->batch == NULL || c->blocks == NULL)
+        c->head == NULL || c->hits == NULL || c->batch == NULL)
         return false;
     for (uint32_t i = 0; i < o->batch; i++)
         if ((c->batch[i].bytes = aligned_alloc(ALIGNMENT, PAGE * BLOCK_PAGES)) == NULL)
@@ -141,7 +146,7 @@ void pgq_tiercache_close(pgq_tiercache *c)
     for (uint32_t i = 0; c->batch != NULL && i < c->options.batch; i++)
         free(c->batch[i].bytes);
     free(c->batch);
-    free(c->blocks);
+    free(c->dirty.of);
     pthread_mutex_destroy(&c->flushing);
     pthread_mutex_destroy(&c->map);
     pthread_cond_destroy(&c->settled);
@@ -181,7 +186,7 @@ pgq_status pgq_tiercache_write(pgq_tiercache *c, uint64_t page, const void *cont
         else
             touch_frame(c, frame);
         c->memory.versions[frame] = ++c->version;
-        entries_add(&c->memory.dirty, frame);
+        tier_mark(&c->memory, frame, true);
         note_write(c, page);
         uint32_t slot = tier_find(&c->ssd, page);
         if (slot != TABLE_NONE)
@@ -200,10 +205,9 @@ uint32_t pgq_tiercache_where(pgq_tiercache *c, uint64_t page)
     lock_map(c);
     uint32_t frame = tier_find(&c->memory, page), slot = tier_find(&c->ssd, page);
     if (frame != TABLE_NONE)
-        found |=
-            PGQ_TIERCACHE_IN_MEMORY | (entries_has(&c->memory.dirty, frame) ? PGQ_TIERCACHE_MEMORY_DIRTY : 0);
+        found |= PGQ_TIERCACHE_IN_MEMORY | (c->memory.dirty[frame] ? PGQ_TIERCACHE_MEMORY_DIRTY : 0);
     if (slot != TABLE_NONE)
-        found |= PGQ_TIERCACHE_ON_SSD | (entries_has(&c->ssd.dirty, slot) ? PGQ_TIERCACHE_SSD_DIRTY : 0);
+        found |= PGQ_TIERCACHE_ON_SSD | (c->ssd.dirty[slot] ? PGQ_TIERCACHE_SSD_DIRTY : 0);
     unlock_map(c);
     return found;
 }

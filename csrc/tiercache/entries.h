@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: PostgreSQL */
 /*
  * A set of entries of a tier, in no order: to ask, to put in and to take out cost the same whatever the tier's size, and a
- * walk costs by its members. An fsync must not look at all slots of a large SSD for the one that is dirty.
+ * walk costs by its members. A write-back must not look at all slots of a large SSD for the one that is stale.
  */
 #ifndef PGQUERN_TIERCACHE_ENTRIES_H
 #define PGQUERN_TIERCACHE_ENTRIES_H

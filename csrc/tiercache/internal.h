@@ -24,6 +24,7 @@
 
 #include "common/outcome.h"
 #include "tiercache/crc32c.h"
+#include "tiercache/dirty.h"
 #include "tiercache/entries.h"
 #include "tiercache/hits.h"
 #include "tiercache/once.h"
@@ -49,7 +50,9 @@ typedef struct tier {
     table where; /* page -> entry */
     policy policy;
     uint64_t *versions; /* of the contents: each write has a larger one */
-    entries dirty;      /* the store may have older contents */
+    bool *dirty;        /* the store may have older contents */
+    dirty_blocks *dirty_blocks;
+    unsigned first_bit; /* of a block's pages there that are in this tier */
     uint32_t *free;     /* a stack */
     uint32_t free_count;
 } tier;
@@ -99,6 +102,7 @@ struct pgq_tiercache {
     crc_table crc;
 
     tier memory, ssd;
+    dirty_blocks dirty;            /* of both */
     uint8_t *frames;               /* the pages in memory */
     load *loads[LOADS];            /* by the remainder of their block */
     pthread_cond_t arrived[LOADS]; /* one of these loads has ended */
@@ -137,7 +141,6 @@ struct pgq_tiercache {
     uint32_t unsure; /* blocks at the start of its list, of which a sync has failed; above LISTED: any */
     gathered *batch;
     uint8_t *gap_buffer; /* a block */
-    uint64_t *blocks;    /* those that are dirty */
 
     bool failed; /* a write-back has, since the last fsync */
 };
@@ -150,7 +153,8 @@ static inline uint8_t *aligned(uint8_t room[])
 }
 
 /* ---- tiers ---- */
-bool pgq_tiercache_tier_make(tier *t, const policy_calls *calls, uint32_t n);
+bool pgq_tiercache_tier_make(tier *t, const policy_calls *calls, uint32_t n, dirty_blocks *dirty,
+                             unsigned first_bit);
 void pgq_tiercache_tier_free(tier *t);
 
 static inline uint32_t tier_find(const tier *t, uint64_t page)
@@ -158,15 +162,52 @@ static inline uint32_t tier_find(const tier *t, uint64_t page)
     return table_get(&t->where, page);
 }
 
+static inline void tier_tell(tier *t, uint32_t entry, page_state state)
+{
+    uint64_t page = t->policy.pages[entry];
+
+    pgq_tiercache_dirty_set(t->dirty_blocks, page / BLOCK_PAGES,
+                            (uint32_t)1 << (t->first_bit + page % BLOCK_PAGES), state, t->versions[entry]);
+}
+
+static inline void tier_mark(tier *t, uint32_t entry, bool dirty)
+{
+    if (t->dirty[entry] == dirty)
+        return;
+    t->dirty[entry] = dirty;
+    tier_tell(t, entry, dirty ? DIRTY : CLEAN);
+}
+
+/* A dirty page is no victim, for now. */
+static inline void tier_set_aside(tier *t, uint32_t entry)
+{
+    HOLDS(t->dirty[entry]);
+    tier_tell(t, entry, STUCK);
+    policy_set_aside(&t->policy, entry);
+}
+
+/* It may be a victim again. */
+static inline void tier_bring_back(tier *t, uint32_t entry)
+{
+    if (t->dirty[entry])
+        tier_tell(t, entry, DIRTY);
+    policy_bring_back(&t->policy, entry);
+}
+
+static inline void tier_bring_all_back(tier *t)
+{
+    while (t->policy.queues[ASIDE].count > 0)
+        tier_bring_back(t, t->policy.queues[ASIDE].tail);
+}
+
 /* A page comes to an entry that is not on the stack of free ones. */
 static inline void tier_put(tier *t, uint32_t entry, uint64_t page, uint64_t version, bool dirty)
 {
     HOLDS(tier_find(t, page) == TABLE_NONE); /* a page has one entry */
     t->versions[entry] = version;
-    if (dirty)
-        entries_add(&t->dirty, entry);
     table_put(&t->where, page, entry);
     t->policy.calls->insert(&t->policy, entry, page);
+    tier_mark(t, entry, dirty);
 }
 
 static inline uint32_t tier_take(tier *t)
@@ -186,19 +227,12 @@ static inline void tier_remove(tier *t, uint32_t entry)
 {
     HOLDS(tier_find(t, t->policy.pages[entry]) == entry);
     table_remove(&t->where, t->policy.pages[entry]);
-    entries_remove(&t->dirty, entry);
+    tier_mark(t, entry, false);
 }
 
 static inline bool tier_holds(const tier *t, uint32_t entry)
 {
     return tier_find(t, t->policy.pages[entry]) == entry;
-}
-
-/* All pages that were set aside become victims again. */
-static inline void tier_bring_back(tier *t)
-{
-    while (t->policy.queues[ASIDE].count > 0)
-        policy_bring_back(&t->policy, t->policy.queues[ASIDE].tail);
 }
 
 static inline uint8_t *frame_of(pgq_tiercache *c, uint32_t frame)
@@ -222,8 +256,9 @@ static inline bool same_id(const store_id *a, const store_id *b)
 
 /* ---- `map` ---- */
 
-/* The policy hears of the hits that are noted. */
+/* The policy hears of the hits that are noted; or of one, whose page may have left the frame since. */
 void pgq_tiercache_tell_hits(pgq_tiercache *c);
+void pgq_tiercache_tell_hit(pgq_tiercache *c, hit h);
 
 static inline void lock_map(pgq_tiercache *c)
 {

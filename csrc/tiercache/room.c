@@ -15,7 +15,7 @@ enum { LOOKS = 8 }; /* doomed pages of which one leaves */
 /* A clean page that was asked for once. */
 static bool is_once(const pgq_tiercache *c, uint32_t frame)
 {
-    return c->touches[frame] < TWICE && !entries_has(&c->memory.dirty, frame);
+    return c->touches[frame] < TWICE && !c->memory.dirty[frame];
 }
 
 /*
@@ -64,7 +64,7 @@ static bool move_to_ssd(pgq_tiercache *c, uint32_t frame, uint32_t slot, uint32_
     if (put && c->memory.versions[frame] == version) {
         entries_remove(&c->stale, slot);
         c->ssd_unsynced = true;
-        tier_put(&c->ssd, slot, page, version, entries_has(&c->memory.dirty, frame));
+        tier_put(&c->ssd, slot, page, version, c->memory.dirty[frame]);
         empty_frame(c, frame);
         if (remembered)
             once_add(&c->once, page);
@@ -104,7 +104,7 @@ static bool free_a_slot(pgq_tiercache *c, making *m)
     m->may_use_ssd = slot != TABLE_NONE;
     if (!m->may_use_ssd)
         return false;
-    if (entries_has(&c->ssd.dirty, slot)) {
+    if (c->ssd.dirty[slot]) {
         write_back(c, m, c->ssd.policy.pages[slot]);
         return false;
     }
@@ -142,7 +142,7 @@ static uint32_t next_to_leave(pgq_tiercache *c, const making *m)
     if (first == TABLE_NONE)
         return p->calls->victim(p);
     for (int looks = 0; looks < LOOKS && frame != TABLE_NONE; looks++, frame = p->newer[frame])
-        if ((entries_has(&c->memory.dirty, frame) || goes_to_ssd(c, m, frame)) == m->cleans)
+        if ((c->memory.dirty[frame] || goes_to_ssd(c, m, frame)) == m->cleans)
             return frame;
     return first;
 }
@@ -165,7 +165,7 @@ static bool step_to_room(pgq_tiercache *c, making *m)
         step_to_ssd(c, m, frame);
         return true;
     }
-    if (entries_has(&c->memory.dirty, frame)) {
+    if (c->memory.dirty[frame]) {
         write_back(c, m, page);
         return true;
     }
@@ -173,7 +173,7 @@ static bool step_to_room(pgq_tiercache *c, making *m)
         return true;
     if (below)
         pass_ssd_by(c, frame);
-    HOLDS(!entries_has(&c->memory.dirty, frame)); /* its contents would be lost */
+    HOLDS(!c->memory.dirty[frame]); /* its contents would be lost */
     c->memory.policy.calls->remove(&c->memory.policy, frame, true);
     empty_frame(c, frame);
     m->left++;
@@ -219,8 +219,8 @@ pgq_code pgq_tiercache_make_room(pgq_tiercache *c, uint32_t wanted, bool insists
             return PGQ_TIERCACHE_WRITE_BACK;
         insists = false;
         m.may_use_ssd = true;
-        tier_bring_back(&c->memory);
-        tier_bring_back(&c->ssd);
+        tier_bring_all_back(&c->memory);
+        tier_bring_all_back(&c->ssd);
     }
     return PGQ_OK;
 }

@@ -88,7 +88,7 @@ bool pgq_tiercache_ssd_get(pgq_tiercache *c, uint32_t slot, uint64_t page, uint6
 
 void pgq_tiercache_ssd_prepare(const pgq_tiercache *c, uint32_t frame, slot_image *image)
 {
-    bool dirty = entries_has(&c->memory.dirty, frame);
+    bool dirty = c->memory.dirty[frame];
     slot_header header = {
         SLOT_MAGIC, c->id, c->generation, c->memory.policy.pages[frame], c->memory.versions[frame], dirty, 0};
     uint8_t *bytes = sealed(c, image);
@@ -126,7 +126,7 @@ uint32_t pgq_tiercache_ssd_take(pgq_tiercache *c)
     if (c->users[*top] > 0)
         return TABLE_NONE;
     uint32_t slot = tier_take(t);
-    HOLDS(IS_LOCKED(&c->map) && !tier_holds(t, slot) && !entries_has(&t->dirty, slot));
+    HOLDS(IS_LOCKED(&c->map) && !tier_holds(t, slot) && !t->dirty[slot]);
     c->users[slot] = 1;
     entries_add(&c->stale, slot);
     return slot;
@@ -153,7 +153,7 @@ static void drop(pgq_tiercache *c, uint32_t slot, bool evicted)
 
 bool pgq_tiercache_ssd_evict(pgq_tiercache *c, uint32_t slot)
 {
-    HOLDS(!entries_has(&c->ssd.dirty, slot)); /* its contents would be lost */
+    HOLDS(!c->ssd.dirty[slot]); /* its contents would be lost */
     drop(c, slot, true);
     if (c->users[slot] == 0)
         return true;
@@ -171,7 +171,7 @@ void pgq_tiercache_ssd_abandon(pgq_tiercache *c, bool with_dirty)
 {
     c->ssd_in_use = false;
     for (uint32_t slot = 0; slot < c->ssd.n; slot++)
-        if (tier_holds(&c->ssd, slot) && (with_dirty || !entries_has(&c->ssd.dirty, slot)))
+        if (tier_holds(&c->ssd, slot) && (with_dirty || !c->ssd.dirty[slot]))
             pgq_tiercache_ssd_forget(c, slot);
 }
 

@@ -134,7 +134,7 @@ typedef struct pgq_tiercache_options {
  * may have left unsure are read and written again (all blocks, if there were too many to be listed), and the store is synced. Of the
  * SSD one block; and, if it is this store's, of its last mount, each slot whole: 8.5 or 12 KiB times `slots`, one after another.
  *
- * All memory is allocated here. With the default policy that is about 220 bytes for each slot, whether it is in use or not, 8.4 KB for each
+ * All memory is allocated here. With the default policy that is about 240 bytes for each slot, whether it is in use or not, 8.4 KB for each
  * frame, and 128 KiB for each block of `batch`.
  *
  * A control file of zeros, or an empty one, is a new one: the store gets an id, unless it has one, and what is on the SSD

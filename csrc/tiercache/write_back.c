@@ -6,37 +6,7 @@
  */
 #include "tiercache/internal.h"
 
-static int by_number(const void *a, const void *b)
-{
-    uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-
-    return x < y ? -1 : x > y;
-}
-
-/* All blocks with a dirty page, in ascending order, into c->blocks; how many. */
-static size_t dirty_blocks(pgq_tiercache *c)
-{
-    const tier *tiers[] = {&c->memory, &c->ssd};
-    size_t n = 0, kept = 0;
-
-    for (int i = 0; i < 2; i++)
-        for (uint32_t k = 0; k < tiers[i]->dirty.count; k++)
-            c->blocks[n++] = tiers[i]->policy.pages[tiers[i]->dirty.members[k]] / BLOCK_PAGES;
-    qsort(c->blocks, n, sizeof *c->blocks, by_number);
-    for (size_t i = 0; i < n; i++)
-        if (kept == 0 || c->blocks[kept - 1] != c->blocks[i])
-            c->blocks[kept++] = c->blocks[i];
-    return kept;
-}
-
 /* ---- gathering ---- */
-
-static bool is_dirty(const tier *t, uint64_t page)
-{
-    uint32_t entry = tier_find(t, page);
-
-    return entry != TABLE_NONE && entries_has(&t->dirty, entry);
-}
 
 /* A page's contents and version from memory; or the slot that has them. */
 static void take_page(pgq_tiercache *c, gathered *g, uint32_t k)
@@ -56,19 +26,16 @@ static void take_page(pgq_tiercache *c, gathered *g, uint32_t k)
 }
 
 /* The dirty pages of a block, and the clean ones between them that are at hand. `map` is held. */
-static void gather(pgq_tiercache *c, gathered *g, uint64_t block)
+static void gather(pgq_tiercache *c, gathered *g)
 {
-    g->block = block;
-    g->asked = g->have = g->dirty = 0;
+    g->asked = pgq_tiercache_dirty_pages(&c->dirty, g->block);
+    g->have = g->dirty = 0;
     g->written = false;
     for (uint32_t k = 0; k < BLOCK_PAGES; k++) {
         g->slots[k] = TABLE_NONE;
-        if (is_dirty(&c->memory, block * BLOCK_PAGES + k) || is_dirty(&c->ssd, block * BLOCK_PAGES + k))
-            g->asked |= (uint32_t)1 << k;
-    }
-    for (uint32_t k = 0; k < BLOCK_PAGES; k++)
         if (g->asked >> k != 0 && (g->asked & (((uint32_t)2 << k) - 1)) != 0)
             take_page(c, g, k);
+    }
 }
 
 /* What stands on the SSD. `map` is free. */
@@ -91,13 +58,13 @@ static bool has_gathered(pgq_tiercache *c, gathered *g)
 }
 
 /* All as of one moment. `map` is held, and released meanwhile. */
-static bool gather_all(pgq_tiercache *c, const uint64_t blocks[], size_t n)
+static bool gather_all(pgq_tiercache *c, size_t n)
 {
     bool all = true;
 
     HOLDS(n <= c->options.batch);
     for (size_t i = 0; i < n; i++)
-        gather(c, &c->batch[i], blocks[i]);
+        gather(c, &c->batch[i]);
     unlock_map(c);
     for (size_t i = 0; i < n; i++)
         read_slots(c, &c->batch[i]);
@@ -205,8 +172,8 @@ static void call_clean(tier *t, uint64_t page, uint64_t version)
     if (entry == TABLE_NONE)
         return;
     if (t->versions[entry] == version)
-        entries_remove(&t->dirty, entry);
-    policy_bring_back(&t->policy, entry);
+        tier_mark(t, entry, false);
+    tier_bring_back(t, entry);
 }
 
 /* Not written: no victim, for now. */
@@ -214,8 +181,8 @@ static void set_aside(pgq_tiercache *c, tier *t, uint64_t page)
 {
     uint32_t entry = tier_find(t, page);
 
-    if (entry != TABLE_NONE && entries_has(&t->dirty, entry) && !(t == &c->memory && c->leaving[entry]))
-        policy_set_aside(&t->policy, entry);
+    if (entry != TABLE_NONE && t->dirty[entry] && !(t == &c->memory && c->leaving[entry]))
+        tier_set_aside(t, entry);
 }
 
 /* What has become of the dirty pages of a block. */
@@ -250,11 +217,11 @@ static bool write_store(pgq_tiercache *c, size_t n)
     return all && synced;
 }
 
-/* One batch. Both locks are held; `map` is released while the files are written. */
-static pgq_code write_back(pgq_tiercache *c, const uint64_t blocks[], size_t n)
+/* The first n blocks of the batch. Both locks are held; `map` is released while the files are written. */
+static pgq_code write_back(pgq_tiercache *c, size_t n)
 {
     HOLDS(IS_LOCKED(&c->flushing) && IS_LOCKED(&c->map));
-    bool done = gather_all(c, blocks, n);
+    bool done = gather_all(c, n);
 
     if (take_old_contents_off(c)) {
         unlock_map(c);
@@ -289,19 +256,25 @@ static void end_flush(pgq_tiercache *c)
     pthread_mutex_unlock(&c->flushing);
 }
 
-static bool is_aside(const tier *t, uint64_t page)
+/* The next blocks join the n of the batch: from this one on, that are dirty since this version or before. How many there are then.
+   stuck: be it some that have failed. */
+static size_t list(pgq_tiercache *c, size_t n, uint64_t from, uint64_t version, bool stuck)
 {
-    uint32_t entry = tier_find(t, page);
+    const dirty_block *next;
 
-    return entry != TABLE_NONE && t->policy.queue_of[entry] == ASIDE;
+    while (n < c->options.batch && (next = pgq_tiercache_dirty_next(&c->dirty, from, stuck)) != NULL) {
+        if (next->since <= version)
+            c->batch[n++].block = next->block;
+        from = next->block + 1;
+    }
+    return n;
 }
 
-static bool has_failed(const pgq_tiercache *c, uint64_t block)
+/* One block, as the first of the batch. false: it is clean. */
+static bool begin_list(pgq_tiercache *c, uint64_t block)
 {
-    for (uint64_t page = block * BLOCK_PAGES; page < (block + 1) * BLOCK_PAGES; page++)
-        if (is_aside(&c->memory, page) || is_aside(&c->ssd, page))
-            return true;
-    return false;
+    c->batch[0].block = block;
+    return pgq_tiercache_dirty_pages(&c->dirty, block) != 0;
 }
 
 /* Behind this block, those that have failed before are left out. Another write-back may have made it clean meanwhile: then there may be
@@ -311,12 +284,8 @@ void pgq_tiercache_write_back_for_room(pgq_tiercache *c, uint64_t block)
     unlock_map(c);
     pthread_mutex_lock(&c->flushing);
     lock_map(c);
-    size_t all = dirty_blocks(c), n = 0;
-    for (size_t i = 0; i < all && n < c->options.batch; i++)
-        if (c->blocks[i] == block || (c->blocks[i] > block && !has_failed(c, c->blocks[i])))
-            c->blocks[n++] = c->blocks[i];
-    if (n > 0 && c->blocks[0] == block)
-        (void)write_back(c, c->blocks, n);
+    if (begin_list(c, block))
+        (void)write_back(c, list(c, 1, block + 1, c->version, false));
     pthread_mutex_unlock(&c->flushing);
 }
 
@@ -327,27 +296,25 @@ pgq_status pgq_tiercache_write_back(pgq_tiercache *c, uint64_t block)
     if (block >= c->options.pages / BLOCK_PAGES)
         return refused(PGQ_TIERCACHE_PAGE, 0);
     begin_flush(c);
-    bool any = false;
-    for (uint32_t k = 0; k < BLOCK_PAGES; k++)
-        any |= is_dirty(&c->memory, block * BLOCK_PAGES + k) || is_dirty(&c->ssd, block * BLOCK_PAGES + k);
-    pgq_code code = any ? write_back(c, &block, 1) : PGQ_OK;
+    pgq_code code = begin_list(c, block) ? write_back(c, 1) : PGQ_OK;
     end_flush(c);
     return (pgq_status){code, 0};
 }
 
+/* In each batch `map` is released. What becomes dirty then is not waited for; what was dirty before stays so until its batch. */
 pgq_status pgq_tiercache_fsync(pgq_tiercache *c)
 {
     if (c == NULL)
         return refused(PGQ_NULL, 0);
     begin_flush(c);
-    size_t n = dirty_blocks(c);
+    uint64_t version = c->version;
+    size_t n = list(c, 0, 0, version, true);
     /* Nothing is dirty, but old contents may be valid on the SSD, or the control file does not know that it is retired. */
     if (n == 0 && (c->retiring || (c->ssd_in_use && c->ssd_owes)))
-        (void)write_back(c, c->blocks, 0);
-    for (size_t from = 0; from < n; from += c->options.batch) {
-        size_t left = n - from;
-
-        (void)write_back(c, c->blocks + from, left < c->options.batch ? left : c->options.batch);
+        (void)write_back(c, 0);
+    while (n > 0) {
+        (void)write_back(c, n);
+        n = list(c, 0, c->batch[n - 1].block + 1, version, true);
     }
     pgq_code code = c->failed ? PGQ_TIERCACHE_WRITE_BACK : PGQ_OK;
     if (!c->failed)

@@ -424,12 +424,15 @@ def test_what_an_earlier_trial_said_is_gone(tmp_path: Path) -> None:
     assert not page.exists()
 
 
-def test_a_wrong_use_is_told_in_a_sentence() -> None:
+def test_a_wrong_use_is_told_in_a_sentence(tmp_path: Path) -> None:
+    os.mkfifo(fifo := tmp_path / "fifo.c")
     for words, says in (
         (["--kind", "nothing"], "There is no kind 'nothing' to judge: choose one of "),
         (["--kind", FIRST], "--source is missing: name the candidate with --source"),
         (["--source", "x.c"], "Say which kind it is with --kind, one of "),
         (["--kind", FIRST, "--source", "README.md"], "README.md is no C or C++ file: its name must end in "),
+        (["--kind", FIRST, "--source", str(fifo)], "fifo.c is no C or C++ file"),
+        (["--kind", FIRST, "--source", str(tmp_path)], "There is no C or C++ file in "),
         (["--kind", FIRST, "--like", "nothing", "--source", "x.c"], "There is no variant 'nothing' of this kind"),
     ):
         told = program(*words)

@@ -233,6 +233,10 @@ def _write(cache: Any, page: int, contents: bytes) -> None:
     cache.write(page, contents)
 
 
+def _read(cache: Any, page: int, _contents: bytes) -> bytes:
+    return bytes(cache.read(page))
+
+
 def outcome(call: Callable[[], Any]) -> tuple[int, Any]:
     """PGQ_OK and the answer, or the code of a failure and None."""
     try:
@@ -241,6 +245,31 @@ def outcome(call: Callable[[], Any]) -> tuple[int, Any]:
         return error.code, None
     except tuple(CODES) as error:
         return int(CODES[type(error)]), None
+
+
+@every
+def test_many_dirty_blocks_are_written_back_as_by_the_definition(policy: str) -> None:
+    """Operation by operation, on a store of which some blocks cannot be written for a while."""
+    pages, slots, rng = 3200, 100, Random(7)
+    bad: list[int] = []
+    disk, records = Disk(pages, slots), Records()
+    for device in (disk, records):
+        device.broken = lambda operation: (
+            operation[:2] == ("write", File.STORE) and operation.offset // ref.PAGE_SIZE // ref.BLOCK_PAGES in bad
+        )
+    sizes: Any = {"pages": pages, "frames": 16, "slots": slots, "batch": 5, "policy": policy}
+    kernel, oracle = TierCache(disk, **sizes), ref.TierCache(records, **sizes)
+    for at in range(1500):
+        if at % 200 == 0:
+            bad[:] = rng.sample(range(pages // ref.BLOCK_PAGES), 40)
+        page, call = rng.randrange(pages), rng.choice([_write, _write, _write, _read])
+        found = [outcome(partial(call, cache, page, contents(at))) for cache in (kernel, oracle)]
+        if at % 700 == 699:
+            found += [outcome(cache.fsync) for cache in (kernel, oracle)]
+        assert found[0::2] == found[1::2], at
+        assert len(disk.log) == len(records.log), at
+    kernel.close()
+    assert disk.log == records.log
 
 
 def where(cache: ref.TierCache, page: int) -> int:

@@ -382,9 +382,8 @@ def test_the_only_free_slot_is_waited_for(between: tuple[Between, TierCache]) ->
     all_as_written(disk, {63: contents(1000)})
 
 
-def test_a_page_that_is_leaving_is_waited_for() -> None:
-    """No other page can leave: all are dirty, and a write-back of them has failed. A read waits for the one that goes
-    to the SSD, and its page comes to memory then."""
+def one_can_leave() -> tuple[Between, TierCache]:
+    """Page 16, to the SSD. All are dirty, a write-back of the others has failed, and so will each."""
     disk = Between(PAGES, SLOTS)
     cache = TierCache(disk, **SIZES | {"slots": 2})
     for page in range(16):
@@ -395,6 +394,12 @@ def test_a_page_that_is_leaving_is_waited_for() -> None:
     cache.write(16, contents(16))
     with pytest.raises(PgquernError):
         cache.write_back(0)
+    return disk, cache
+
+
+def test_a_page_that_is_leaving_is_waited_for() -> None:
+    """A read waits for the only one that can leave, and its page comes to memory then."""
+    disk, cache = one_can_leave()
     waits: list[Thread] = []
 
     def meanwhile(_operation: Operation) -> None:
@@ -409,6 +414,27 @@ def test_a_page_that_is_leaving_is_waited_for() -> None:
     with pytest.raises(PgquernError):
         cache.fsync()
     assert [cache.read(page) for page in range(18)] == [contents(page) for page in range(18)]
+    cache.close()
+
+
+def test_a_write_that_finds_no_room_succeeds_in_memory() -> None:
+    """Another write brings its page meanwhile, to the last frame that could become free."""
+    disk, cache = one_can_leave()
+    others, done = list[Thread](), list[int]()
+
+    def another() -> None:
+        cache.write(40, contents(1000))
+        done.append(40)
+
+    def meanwhile(_operation: Operation) -> None:
+        others.append(beside(another))
+        until_asleep(others[0])
+
+    disk.during(is_put, meanwhile)
+    cache.write(40, contents(40))
+    others[0].join(LONG)
+    assert done == [40]
+    assert cache.read(40) == contents(1000)
     cache.close()
 
 
@@ -447,19 +473,19 @@ def test_an_fsync_waits_for_one_batch_of_a_cleaner() -> None:
 
 
 def test_what_is_dirty_meanwhile_does_not_change_what_an_fsync_writes() -> None:
-    """In its first of several batches another block becomes dirty, and a write that needs a frame looks for the blocks
-    to write back."""
+    """In its first of several batches the last block becomes dirty, which it leaves so, and a write that needs a frame
+    looks for the blocks to write back, from another one on."""
     disk = Between(PAGES, 0)
     cache = TierCache(disk, **SIZES | {"slots": 0})
-    cache.write(0, contents(0))
+    cache.write(79, contents(79))
     cache.fsync()
-    dirty = [page for block in (1, 2, 3) for page in range(16 * block, 16 * block + 5)]
+    dirty = [page for block in (3, 1, 2) for page in range(16 * block, 16 * block + 5)]
     for page in dirty:
         cache.write(page, contents(page))
     others: list[Thread] = []
 
     def meanwhile(_operation: Operation) -> None:
-        cache.write(0, contents(1000))
+        cache.write(79, contents(1000))
         others.append(beside(lambda: cache.write(64, contents(64))))
         until_asleep(others[0])
 
@@ -467,6 +493,7 @@ def test_what_is_dirty_meanwhile_does_not_change_what_an_fsync_writes() -> None:
     cache.fsync()
     others[0].join(LONG)
     assert not others[0].is_alive()
+    assert cache.where(79) == Where.IN_MEMORY | Where.MEMORY_DIRTY
     cache.close()
     disk.lose_power(lambda _number, _sector: False)
     cache = TierCache(disk, **SIZES | {"slots": 0})
@@ -539,17 +566,8 @@ def test_nobody_waits_for_a_cleaner_while_a_frame_is_free(between: tuple[Between
 
 
 def test_a_cleaner_does_not_fail_while_a_page_leaves() -> None:
-    """No other can: all are dirty, and a write-back of them has failed."""
-    disk = Between(PAGES, SLOTS)
-    cache = TierCache(disk, **SIZES | {"slots": 2})
-    for page in range(16):
-        cache.write(page, contents(page))
-    disk.broken = lambda operation: operation[:2] == ("write", File.STORE)
-    with pytest.raises(PgquernError):
-        cache.write_back(0)
-    cache.write(16, contents(16))
-    with pytest.raises(PgquernError):
-        cache.write_back(0)
+    """No other can."""
+    disk, cache = one_can_leave()
     left: list[int] = []
     disk.during(is_put, lambda _operation: left.append(cache.clean(4, ALL)))
     cache.write(17, contents(17))

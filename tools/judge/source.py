@@ -31,12 +31,13 @@ def of_source(candidate: Candidate) -> Candidate:
     """The same; if its source is a folder, with that folder's files. JudgeError: there is no C or C++."""
     sources = {".c", *CPLUSPLUS}
     if not candidate.source.is_dir():
-        if candidate.source.suffix not in sources:
+        if candidate.source.suffix not in sources or not candidate.source.is_file():
             raise JudgeError(
-                f"{candidate.source} is no C or C++ file: its name must end in {', '.join(sorted(sources))}."
+                f"{candidate.source} is no C or C++ file: its name must end in {', '.join(sorted(sources))},"
+                " and it must be a plain file."
             )
         return candidate
-    parts = sorted(path for path in candidate.source.iterdir() if path.suffix in sources)
+    parts = sorted(path for path in candidate.source.iterdir() if path.suffix in sources and path.is_file())
     if not parts:
         raise JudgeError(f"There is no C or C++ file in {candidate.source}.")
     return replace(candidate, parts=tuple(parts))

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: PostgreSQL */
+/*
+ * The blocks that have a dirty page, in memory or on the SSD, by their numbers. A write-back finds the next ones from any block on,
+ * and never looks at all: a write that makes room would else wait for the whole of a large SSD.
+ *
+ * They are in two trees: those of which a page is set aside, since it could not be written, and the others. So who leaves the
+ * first ones out does not walk over them. A tree is a treap: ordered by block, and a block's hash is below that of the one above it. So
+ * its shape depends on the blocks alone, not on the order in which they came, and its depth is a logarithm, but for an
+ * unlikely set. Aragon, Seidel: "Randomized search trees" (FOCS 1989).
+ */
+#ifndef PGQUERN_TIERCACHE_DIRTY_H
+#define PGQUERN_TIERCACHE_DIRTY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* What is known of a page in a tier. STUCK: dirty, and set aside. */
+typedef enum page_state { CLEAN, DIRTY, STUCK } page_state;
+
+typedef struct dirty_block {
+    uint64_t block, since; /* since: the version of the page that made it dirty */
+    uint32_t pages, stuck; /* bit k: page k, in memory; 16 + k: on the SSD */
+    uint32_t before,
+        after; /* in the tree, the parts below it; of one that is free, `before` is the next free one */
+} dirty_block;
+
+typedef struct dirty_blocks {
+    dirty_block *of;
+    uint32_t trees[2]; /* [1]: of the blocks with a stuck page */
+    uint32_t spare;    /* one that is free */
+} dirty_blocks;
+
+/* Room for n blocks, one at least. false: no memory. */
+bool pgq_tiercache_dirty_make(dirty_blocks *d, uint32_t n);
+
+/* A block's page in a tier, which is one bit, is in this state now. since counts if the block was clean. */
+void pgq_tiercache_dirty_set(dirty_blocks *d, uint64_t block, uint32_t bit, page_state state, uint64_t since);
+
+/* The pages of a block that are dirty in a tier, bit k: page k. 0: it is none of these blocks. */
+uint32_t pgq_tiercache_dirty_pages(dirty_blocks *d, uint64_t block);
+
+/* The first one from a block on; NULL: there is none. stuck: be it one with a stuck page. */
+const dirty_block *pgq_tiercache_dirty_next(const dirty_blocks *d, uint64_t from, bool stuck);
+
+#endif
