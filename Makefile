@@ -43,7 +43,7 @@ APT_maven    := default-jre-headless maven
 # CBMC: Debian 12 has one that is too old; then, and elsewhere, `make prove-c` says SKIPPED without one.
 APT_cbmc     := $(if $(filter trixie,$(RELEASE)),cbmc)
 APT_cross    := gcc-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user
-APT_postgres := postgresql-$(PG_HERE) postgresql-client-$(PG_HERE) postgresql-server-dev-$(PG_HERE) xz-utils util-linux strace
+APT_postgres := postgresql-$(PG_HERE) postgresql-client-$(PG_HERE) postgresql-server-dev-$(PG_HERE) xz-utils util-linux strace e2fsprogs
 # Only `make findings` asks for it.
 APT_gdb      := gdb
 # What must be there where nothing is installed (PGQUERN_NO_APT=1): commands, headers, a library of Coq's.

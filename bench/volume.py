@@ -37,7 +37,10 @@ class Limits(BaseModel):
 
 
 def _run(*command: str | Path) -> str:
-    done = subprocess.run(command, capture_output=True, text=True)
+    try:
+        done = subprocess.run(command, capture_output=True, text=True)
+    except FileNotFoundError as error:
+        raise Refused(f"{command[0]} is missing (Debian: e2fsprogs, mount)") from error
     if done.returncode:
         raise Refused(f"{' '.join(map(str, command))}: {done.stderr.strip()}")
     return done.stdout.strip()

@@ -2,6 +2,7 @@
 """Set-up on a machine where it may install nothing: it says what it found and what is missing."""
 
 import os
+import re
 import subprocess
 from pathlib import Path
 
@@ -35,6 +36,12 @@ def test_what_is_missing_is_named_with_the_packages(missing: str) -> None:
 def test_a_need_that_a_command_tells_is_missing_too() -> None:
     assert need("gcc", "--tools", "gcc", "--have", "false").returncode == 1
     assert need("gcc", "--tools", "nosuch", "--have", "true").returncode == 0
+
+
+def test_what_is_installed_is_asked_by_a_recipe() -> None:
+    """A variable would ask when make begins, and set-up may bring the package later in the same call."""
+    rules = [Path("Makefile"), *Path().glob("*/rules.mk"), *Path().glob("*/*/rules.mk")]
+    assert not [path for path in rules if re.search(r"(?<!\$)\$\(shell pkg-config", path.read_text())]
 
 
 def test_without_dpkg_nothing_is_installed(tmp_path: Path) -> None:

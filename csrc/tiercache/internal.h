@@ -256,8 +256,9 @@ static inline bool same_id(const store_id *a, const store_id *b)
 
 /* ---- `map` ---- */
 
-/* The policy hears of the hits that are noted. */
+/* The policy hears of the hits that are noted; or of one, whose page may have left the frame since. */
 void pgq_tiercache_tell_hits(pgq_tiercache *c);
+void pgq_tiercache_tell_hit(pgq_tiercache *c, hit h);
 
 static inline void lock_map(pgq_tiercache *c)
 {

@@ -166,27 +166,6 @@ static pgq_code load_from_ssd(pgq_tiercache *c, uint64_t page, uint32_t slot, vo
 
 /* ---- hits ---- */
 
-/* The page may have left the frame since. */
-static void tell(pgq_tiercache *c, hit h)
-{
-    c->counts.memory_hits++;
-    if (readers_has(&c->readers, h.frame, h.page))
-        touch_frame(c, h.frame);
-}
-
-void pgq_tiercache_tell_hits(pgq_tiercache *c)
-{
-    for (stripe *s = c->hits; s < c->hits + STRIPES; s++) {
-        uint32_t noted = __atomic_load_n(&s->noted, __ATOMIC_ACQUIRE), told = s->told;
-
-        if (told == noted)
-            continue;
-        for (; told != noted; told++)
-            tell(c, s->of[told % NOTED]);
-        __atomic_store_n(&s->told, told, __ATOMIC_RELEASE);
-    }
-}
-
 /* false: the page is not in memory, or not found so. No lock is taken, but now and then to tell. */
 static bool hit_without_map(pgq_tiercache *c, uint64_t page, void *contents)
 {
@@ -198,7 +177,7 @@ static bool hit_without_map(pgq_tiercache *c, uint64_t page, void *contents)
     readers_leave(&c->readers, h.frame, &c->map);
     if (!hits_note(c->hits, h)) {
         lock_map(c);
-        tell(c, h);
+        pgq_tiercache_tell_hit(c, h);
         unlock_map(c);
     }
     return true;

@@ -43,6 +43,16 @@ def test_where_it_cannot_be_the_reason_is_said_and_nothing_is_made(
     assert [path.name for path in tmp_path.iterdir()] == ["v"]
 
 
+def test_a_command_that_is_missing_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    group = tmp_path / "blkio.throttle.write_iops_device"
+    group.touch()
+    monkeypatch.setattr(volume, "ROOT_GROUP", tmp_path)
+    monkeypatch.setattr(os, "getuid", lambda: 0)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(Refused, match="dd is missing"), volume.volume(tmp_path / "v", 32):
+        pass
+
+
 def test_a_limit_is_a_positive_number_of_both() -> None:
     with pytest.raises(ValueError, match="iops"):
         Limits(iops=0, mib=1)

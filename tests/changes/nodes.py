@@ -26,7 +26,6 @@ CONTEXT = get_context("forkserver")
 HEAVY = ["pytest", "hypothesis.stateful", "_hypothesis_pytestplugin", "numpy", "tests.changes.nodes"]
 CONTEXT.set_forkserver_preload(HEAVY)
 CRASHES = {signal.SIGSEGV, signal.SIGBUS, signal.SIGABRT, signal.SIGILL, signal.SIGFPE}
-MISSING = pytest.ExitCode.USAGE_ERROR
 FAILED = "a test failed"
 ASLEEP = "asleep"
 NO_END = "no end"

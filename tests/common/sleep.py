@@ -3,7 +3,7 @@
 
 import time
 from pathlib import Path
-from threading import Thread, get_native_id
+from threading import Thread
 
 
 def _switches(thread: Thread) -> str | None:
@@ -23,19 +23,3 @@ def until_asleep(thread: Thread) -> None:
         time.sleep(0.02)
         if before is not None and _switches(thread) == before:
             return
-
-
-def _sleeps(task: Path) -> bool:
-    try:
-        return "\nState:\tS" in (task / "status").read_text()
-    except (FileNotFoundError, ProcessLookupError):  # it has ended
-        return True
-
-
-def until_all_others_sleep() -> None:
-    """Returns once no other thread of this process runs or could run, those of C too, at two looks."""
-    looks = 0
-    while looks < 2:
-        time.sleep(0.02)
-        others = (task for task in Path("/proc/self/task").iterdir() if task.name != str(get_native_id()))
-        looks = looks + 1 if all(map(_sleeps, others)) else 0

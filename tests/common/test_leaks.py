@@ -10,7 +10,7 @@ REPORT = """
 Direct leak of 40 byte(s) in 1 object(s) allocated from:
     #0 0x7f in __interceptor_malloc ../../libsanitizer/asan/asan_malloc_linux.cpp:69
     #1 0x7f in PyThread_allocate_lock (/usr/bin/python3.11+0x1)
-    #2 0x7f in pgq_rangelock_create csrc/rangelock/variants.c:22
+    #2 0x7f in pgq_row_create csrc/row/variants.c:22
 
 Indirect leak of 8 byte(s) in 1 object(s) allocated from:
     #0 0x7f in __interceptor_calloc (/usr/lib/libasan.so.8+0xb)

@@ -175,6 +175,11 @@ def test_files_that_are_no_heap(tmp_path: Path) -> None:
         assert (status, words in said) == (2, True), said
 
 
+def test_a_segment_that_no_relation_has(tmp_path: Path) -> None:
+    status, said = looked(write(tmp_path, sound_pages(1), "16384.99999"))
+    assert (status, "a relation has at most 4,294,967,295 pages" in said) == (2, True), said
+
+
 def test_a_file_of_more_pages_than_are_read_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pages = sound_pages(11)
     pages[9] = pages[9][:12] + (9000).to_bytes(2, "little") + pages[9][14:]

@@ -96,6 +96,10 @@ def test_a_cluster_that_was_not_shut_down(tmp_path: Path) -> None:
     assert "2023-11-14 22:13:20 UTC" in found["unknown"][0]
     data = made(tmp_path / "none_ran", 18, replace(ids, oldest_active=ids.next_xid))
     assert "transaction" not in {one["kind"] for one in json.loads(said("--where", data, "--json")[1])["holders"]}
+    # A slot has moved on since, too.
+    (data / "pg_replslot" / "s" / "state").write_bytes(slot_file(Slot("s", 1, 0, 400_000_005, 8, 8, False)))
+    found = json.loads(said("--where", data, "--json")[1])
+    assert (found["next_xid"] & 0xFFFFFFFF, found["holders"][-1]["age"]) == (400_000_005, 0)
 
 
 @pytest.mark.parametrize(
@@ -131,7 +135,7 @@ def test_what_cannot_be_used(tmp_path: Path) -> None:
         ([data, "--since", earlier], "not earlier than this answer"),
         ([data, "--since", broken], "no document that pgquern frozen --json has printed"),
         ([data, "--since", tmp_path / "none"], "No such file"),
-        ([tmp_path], "no global/pg_control that can be read is in it"),
+        ([tmp_path], "can be read is in it: give a cluster's data directory, as the user that owns it"),
         ([tmp_path / "none"], "there is no such folder: give a cluster's data directory"),
         ([broken], "it is no folder"),
         ([f"host={tmp_path} dbname=x"], "the server says: "),

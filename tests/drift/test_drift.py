@@ -92,7 +92,6 @@ def test_comments_and_white_space_do_not_count_and_code_does() -> None:
 
 TEXT = "int\nf(void)\n{\n}"
 SUM = source.checksum(TEXT)
-NEWER = source.checksum(TEXT + " ")
 
 
 def entry(**sums: str) -> Followed:

@@ -6,6 +6,7 @@ import os
 import platform
 import re
 import shlex
+import shutil
 import signal
 import subprocess
 import sys
@@ -309,10 +310,19 @@ def test_a_branch_and_a_patch_of_it_are_judged_as_upstream(
     assert (found.word if found else "PASS") == word
 
 
+def test_a_branch_that_keeps_the_old_function_behind_an_if_is_not_judged_by_it(tmp_path: Path) -> None:
+    function, (file, text, held, wrong) = next(iter(TREES.items()))
+    kind = next(kind for kind in KINDS.values() if function in kind.cut)
+    (tmp_path / "tree" / file).parent.mkdir(parents=True)
+    (tmp_path / "tree" / file).write_text(f"#if 0\n{text}#else\n{text.replace(held, wrong)}#endif\n")
+    with pytest.raises(JudgeError, match=f"several {function}"):
+        judge_source.of_tree(tmp_path / "tree", None, tmp_path, kind.name, compiler="gcc", flags="")
+
+
 def test_flags_that_are_not_the_compilers_own_are_refused(tmp_path: Path) -> None:
     kind = KINDS[FIRST]
     (tmp_path / "mine.c").write_text(kind.template())
-    for flags in ("evil.o", "-levil", "-Wl,--wrap=malloc", "@evil", "-fplugin=evil.so", "-x"):
+    for flags in ("evil.o", "-levil", "-Wl,--wrap=malloc", "@evil", "-fplugin=evil.so", "-fno-sanitize=all", "-x"):
         words = ["--kind", kind.name, "--source", str(tmp_path / "mine.c"), "--flags", f"-O3 -march=native {flags}"]
         told = program(*words)
         assert told.exit_code == 2
@@ -383,6 +393,28 @@ def test_a_folder_of_sources_is_one_candidate(tmp_path: Path) -> None:
     assert judge_objects.calls(tmp_path / "candidate.o") == [kind.variant]
 
 
+def test_a_trial_empties_a_folder_of_its_own_and_nothing_else(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever a candidate is called; and none that lies there."""
+    emptied, rmtree = list[Path](), shutil.rmtree
+
+    def empty(path: Path, **words: Any) -> None:
+        emptied.append(path)
+        if path.parent == judge.ROOT:
+            rmtree(path, **words)
+
+    monkeypatch.setattr(shutil, "rmtree", empty)
+    for name in ("...c", "..c", "it's: mine.v1.c"):
+        (tmp_path / name).write_text("no C\n")
+        assert program("--kind", FIRST, "--source", str(tmp_path / name)).exit_code == 2
+    assert program("--kind", FIRST, "--branch", "..").exit_code == 2
+    assert [path.parent for path in emptied] == [judge.ROOT] * 4
+    assert not re.search(r"[^\w/+-]", "".join(map(str, emptied)))
+    source = judge.ROOT / "mine" / "mine.c"
+    source.parent.mkdir(parents=True, exist_ok=True)
+    source.write_text("no C\n")
+    assert "which a trial empties" in program("--kind", FIRST, "--source", str(source)).stderr
+
+
 def test_what_an_earlier_trial_said_is_gone(tmp_path: Path) -> None:
     page = Path("build/judge/unfit.html")
     page.parent.mkdir(parents=True, exist_ok=True)
@@ -392,12 +424,15 @@ def test_what_an_earlier_trial_said_is_gone(tmp_path: Path) -> None:
     assert not page.exists()
 
 
-def test_a_wrong_use_is_told_in_a_sentence() -> None:
+def test_a_wrong_use_is_told_in_a_sentence(tmp_path: Path) -> None:
+    os.mkfifo(fifo := tmp_path / "fifo.c")
     for words, says in (
         (["--kind", "nothing"], "There is no kind 'nothing' to judge: choose one of "),
         (["--kind", FIRST], "--source is missing: name the candidate with --source"),
         (["--source", "x.c"], "Say which kind it is with --kind, one of "),
         (["--kind", FIRST, "--source", "README.md"], "README.md is no C or C++ file: its name must end in "),
+        (["--kind", FIRST, "--source", str(fifo)], "fifo.c is no C or C++ file"),
+        (["--kind", FIRST, "--source", str(tmp_path)], "There is no C or C++ file in "),
         (["--kind", FIRST, "--like", "nothing", "--source", "x.c"], "There is no variant 'nothing' of this kind"),
     ):
         told = program(*words)
@@ -410,17 +445,27 @@ def test_a_wrong_use_is_told_in_a_sentence() -> None:
         ("int candidate(void) { return 0; }\n", "does not compile; correct what the compiler says"),
         ("int other(void) { return 0; }\n", "has no function named candidate; it must define: "),
         ("{signature} {{ return pgq_no_such_thing({names}); }}\n", "it calls pgq_no_such_thing"),
+        ("#error M\xfcller \x1b[2J\n", "does not compile; correct what the compiler says"),
     ],
 )
 def test_a_source_that_is_no_candidate_is_told_in_a_sentence(tmp_path: Path, text: str, says: str) -> None:
     kind = KINDS[FIRST]
     declared = f"{kind.declaration('pgq_no_such_thing')};\n"
     source = tmp_path / "unfit.c"
-    source.write_text(declared + text.format(signature=kind.signature, names=kind.names) if "{sig" in text else text)
+    text = declared + text.format(signature=kind.signature, names=kind.names) if "{sig" in text else text
+    source.write_text(text, encoding="latin-1")
     told = run(FIRST, source)
     assert told.returncode == (1 if "calls" in says else 2)
     assert says in told.stdout + told.stderr
     assert "Traceback" not in told.stderr
+    assert "\x1b" not in told.stdout + told.stderr
+
+
+def test_an_object_file_whose_sections_cannot_be_counted_is_not_looked_through(tmp_path: Path) -> None:
+    """Where there are 65,280 and more the header's own number is 0."""
+    (tmp_path / "many.o").write_bytes(bytes(64))
+    with pytest.raises(JudgeError, match="65,280 sections or more"):
+        judge_objects.symbols(tmp_path / "many.o")
 
 
 @pytest.mark.parametrize(

@@ -438,6 +438,11 @@ def test_the_launcher_runs_anywhere(tmp_path: Path) -> None:
     done = subprocess.run(f"{LAUNCHER} --help | head -1", shell=True, cwd=tmp_path, capture_output=True, text=True)
     assert "Traceback" not in done.stderr
     assert done.stdout.startswith("Usage: pgquern ")
+    # With a full disk, and with no stderr, which make would hand to a compiler.
+    full = (2, "Error: [Errno 28] No space left on device\n")
+    for words, says in (("--help > /dev/full", full), ("snap --help 2>&-", (0, ""))):
+        done = subprocess.run(f"{LAUNCHER} {words}", shell=True, cwd=tmp_path, capture_output=True, text=True)
+        assert (done.returncode, done.stderr) == says
 
 
 def test_a_copied_clone_runs_its_own_code_and_its_first_call_finds_what_it_compiled(tmp_path: Path) -> None:

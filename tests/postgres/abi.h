@@ -128,16 +128,6 @@ static inline abi_varlena *abi_new_varlena(size_t size)
     return result;
 }
 
-static inline char *abi_cstring(const abi_varlena *datum)
-{
-    size_t size = abi_varlena_size(datum);
-    char *string = palloc(size + 1);
-
-    memcpy(string, datum->bytes, size);
-    string[size] = '\0';
-    return string;
-}
-
 /* ---- the head of the shared variables that assign OIDs and XIDs ---- */
 
 typedef struct abi_transam {

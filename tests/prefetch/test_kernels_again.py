@@ -4,24 +4,19 @@
 import errno
 import fcntl
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
 from _pgquern import ffi, lib
 from pgquern.variants import row_of
 
-from tests.prefetch.files import VARIANTS, files, page, skip_unless_it_runs
+from tests.prefetch.files import VARIANTS, page, skip_unless_it_runs
 
 SIZE, CONCURRENCY, BUFFERS = 200, 16, 20
+SIZES = [SIZE]
 TOLD = ("step_count", "used", "rested", "combined", "calls", "registered", "error_number")
 every = pytest.mark.parametrize("variant", VARIANTS)
-
-
-@pytest.fixture(scope="module")
-def fds(tmp_path_factory: pytest.TempPathFactory) -> Iterator[list[int]]:
-    with files(tmp_path_factory.mktemp("files"), [SIZE]) as opened:
-        yield opened
 
 
 class Job:

@@ -1,28 +1,20 @@
 # SPDX-License-Identifier: PostgreSQL
 """Blocks that follow each other are one read of io_uring: which ones, and what becomes of each when it fails."""
 
-from collections.abc import Iterator
 from itertools import pairwise
 
-import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from pgquern.prefetch import replay
 
 from ref.prefetch import COMBINE
-from tests.prefetch.files import Cold, faults_of, files, skip_unless_it_runs
+from tests.prefetch.files import Cold, faults_of, skip_unless_it_runs
 from tests.prefetch.test_kernels_replay import Pages
 
 SIZES = [70, 40]
 """Blocks of the two files."""
 
 some = settings(max_examples=settings().max_examples // 5, suppress_health_check=list(HealthCheck))
-
-
-@pytest.fixture(scope="module")
-def fds(tmp_path_factory: pytest.TempPathFactory) -> Iterator[list[int]]:
-    with files(tmp_path_factory.mktemp("files"), SIZES) as opened:
-        yield opened
 
 
 # ---- which blocks are one read -------------------------------------------------------------------

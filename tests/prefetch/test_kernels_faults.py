@@ -13,22 +13,17 @@ from collections.abc import Iterator
 import pytest
 from pgquern.prefetch import BLCKSZ, Io, Replayed, replay
 
-from tests.prefetch.files import VARIANTS, Cold, faults_of, files, page, skip_unless_it_runs
+from tests.prefetch.files import VARIANTS, Cold, faults_of, page, skip_unless_it_runs
 from tests.prefetch.test_kernels_replay import ASYNCHRONOUS, Pages
 
 SIZE, ACCESSES, WINDOW = 30, 24, 5
+SIZES = [SIZE]
 PASSING = [errno.EINTR, errno.EAGAIN, errno.EBUSY]
 ENDLESS = 20_000
 """Calls of one sort that no job of these needs; at 100 us a failed wait, two seconds of them."""
 
 every = pytest.mark.parametrize("variant", VARIANTS)
 asynchronous = pytest.mark.parametrize("variant", ASYNCHRONOUS)
-
-
-@pytest.fixture(scope="module")
-def fds(tmp_path_factory: pytest.TempPathFactory) -> Iterator[list[int]]:
-    with files(tmp_path_factory.mktemp("files"), [SIZE]) as opened:
-        yield opened
 
 
 class Failing(Cold):

@@ -2,7 +2,6 @@
 """Jobs whose WAL records have several blocks, or none: the log is the definition's, and every page the right one."""
 
 import random
-from collections.abc import Iterator
 
 import pytest
 from _pgquern import lib
@@ -11,7 +10,7 @@ from hypothesis import strategies as st
 from pgquern.prefetch import ReplayError, replay
 
 from ref.prefetch import PROBE_EVERY, AdvicePolicy
-from tests.prefetch.files import VARIANTS, files, skip_unless_it_runs
+from tests.prefetch.files import VARIANTS, skip_unless_it_runs
 from tests.prefetch.test_kernels_replay import SIZES, Answers, expected, random_accesses
 
 MOST = 33
@@ -21,12 +20,6 @@ every = pytest.mark.parametrize("variant", VARIANTS)
 some = settings(max_examples=settings().max_examples // 5, suppress_health_check=list(HealthCheck))
 seeds = st.integers(0, 2**32 - 1)
 windows = st.sampled_from([1, 2, 3, 10, 32])
-
-
-@pytest.fixture(scope="module")
-def fds(tmp_path_factory: pytest.TempPathFactory) -> Iterator[list[int]]:
-    with files(tmp_path_factory.mktemp("files"), SIZES) as opened:
-        yield opened
 
 
 def records_of(accesses: int, seed: int) -> list[int]:

@@ -3,23 +3,17 @@
 
 import os
 import resource
-from collections.abc import Iterator
 
 import pytest
 from pgquern.prefetch import Replayed, replay
 
 from tests.common.rings import has_rings
-from tests.prefetch.files import Cold, files, skip_unless_it_runs
+from tests.prefetch.files import Cold, skip_unless_it_runs
 from tests.prefetch.test_kernels_replay import ASYNCHRONOUS, Pages
 
 SIZE = 300
+SIZES = [SIZE]
 asynchronous = pytest.mark.parametrize("variant", ASYNCHRONOUS)
-
-
-@pytest.fixture(scope="module")
-def fds(tmp_path_factory: pytest.TempPathFactory) -> Iterator[list[int]]:
-    with files(tmp_path_factory.mktemp("files"), [SIZE]) as opened:
-        yield opened
 
 
 class Submissions(Cold):

@@ -284,7 +284,7 @@ def test_with_few_buffers_the_trace_tells_what_was_evicted(files: tuple[Path, Pa
     ("broken", "complaint"),
     [
         (strace_of(PICTURE).rsplit("\n", 2)[0], "cut off"),
-        (strace_of(PICTURE)[:900], "is not a line of strace"),
+        (strace_of(PICTURE)[:900], "is not a line of strace -ff"),
         (strace_of(PICTURE).replace("fadvise64(", "fadv\x00", 1), "is not a line of strace"),
         (strace_of(PICTURE).replace(f"5<{FILE}>", "5"), "record with -y"),
         (strace_of(PICTURE).replace("24576", "24577"), "of a part of a block"),
@@ -378,6 +378,12 @@ def test_a_file_that_grows_by_very_much_at_once_takes_no_memory(files: tuple[Pat
     code, said = check(files, "--concurrency", "3")
     assert code in (0, 1), said
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - began < 100_000
+
+
+def test_a_process_may_be_stopped_for_a_while(files: tuple[Path, Path]) -> None:
+    stopped = "1000.7 --- stopped by SIGSTOP ---\n1000.8 --- SIGCONT {si_signo=SIGCONT, si_code=SI_USER} ---\n"
+    files[0].write_text(stopped + strace_of(PICTURE))
+    assert check(files, "--concurrency", "3")[0] == 0
 
 
 def test_a_relation_that_was_never_looked_at(files: tuple[Path, Path]) -> None:

@@ -21,7 +21,7 @@ $(BUILD)/fuzz/%: tests/%/fuzz.c $(OBJECTS_FUZZ)
 	@clang $(CFLAGS_FUZZ) -fsanitize=fuzzer,address,undefined $^ -o $@
 
 .PHONY: fuzz
-fuzz: $(FUZZ_STEMS:%=$(BUILD)/fuzz/%) $(SETUP)/python.stamp ##more fuzz every kernel under ASan and UBSan: FUZZ_RUNS inputs a stem, each refused or right (up to a minute a stem)
+fuzz: $(FUZZ_STEMS:%=$(BUILD)/fuzz/%) $(SETUP)/python.stamp ##more fuzz what takes bytes of a disk, under ASan and UBSan: FUZZ_RUNS inputs a stem, each refused or right (up to a minute a stem)
 	@$(PY) -m tests.runners.fuzz --stem '$(STEM)' --runs $(FUZZ_RUNS) $(if $(LIST),--list)
 
 # ---- threads: built for ThreadSanitizer and as they are ----------------------------------------------

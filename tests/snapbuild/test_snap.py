@@ -2,6 +2,7 @@
 """`pgquern snap` on files made here: sound, damaged in each byte and field, foreign; and with a stale xmax."""
 
 import ctypes
+import errno
 import json
 import os
 import struct
@@ -149,7 +150,7 @@ def test_xids_that_cannot_be(tmp_path: Path) -> None:
     assert "catchange.xip is not sorted" in text
 
 
-def test_files_that_are_none(tmp_path: Path) -> None:
+def test_files_that_are_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     swapped = b"".join(bytes(reversed(snap(committed=[])[at : at + 4])) for at in range(0, 16, 4)) + bytes(128)
     for content, words in {
         b"": "0 bytes: even magic, checksum, version and length have 16",
@@ -177,6 +178,14 @@ def test_files_that_are_none(tmp_path: Path) -> None:
     for path, words in nowhere.items():
         status, text = said(path)
         assert (status, words in text) == (2, True), text
+
+    def refuses(path: Path) -> None:
+        raise PermissionError(errno.EACCES, "Permission denied", path)
+
+    monkeypatch.setattr(os, "scandir", refuses)
+    monkeypatch.setattr(os, "listdir", refuses)
+    status, text = said(tmp_path)
+    assert (status, "run this as the user that owns the cluster" in text) == (2, True), text
 
 
 def test_a_file_of_any_size(tmp_path: Path) -> None:

@@ -123,17 +123,27 @@ def test_other_bytes_behind_the_last_page_are_not_overwritten(place: int) -> Non
     assert disk.volumes[File.STORE].now == before
 
 
+def test_one_trailer_is_enough_for_a_store_that_was_truncated() -> None:
+    """The read of the three gives that one, and then the end of the file."""
+    disk = Disk(PAGES, 0)
+    opened(disk, slots=0).close()
+    del disk.volumes[File.STORE].now[(PAGES + 1) * PAGE_SIZE :]
+    opened(disk, slots=0).close()
+
+
 # ---- what a restart must not find ----------------------------------------------------------------
 
 
-def two_slots_of_page_0(*, reopened: bool) -> Disk:
-    """Page 0 goes to the SSD twice, the second time after another open if wanted; its first slot stays as it was."""
+def two_slots_of_page_0(*, reopened: bool, older_is_first: bool) -> Disk:
+    """Page 0 goes to the SSD twice, the second time after another open if wanted; its first slot stays as it was.
+    An open reads the older one first, or last."""
     disk = Disk(PAGES, SLOTS)
     cache = opened(disk)
     for _ in range(5):
         cache.write(0, page(1))
     to_ssd(cache)
-    slot, first = slot_of_page_0(disk), disk.copy_of_ssd()
+    slot = slot_of_page_0(disk)
+    older = disk.copy_of_ssd()[FIRST_SLOT + slot * SLOT :][:SLOT]
     if reopened:
         cache.close()
         cache = opened(disk)
@@ -142,17 +152,23 @@ def two_slots_of_page_0(*, reopened: bool) -> Disk:
     for other in range(20, 20 + FRAMES):
         cache.read(other)
     cache.close()
-    ssd, at = bytearray(disk.copy_of_ssd()), FIRST_SLOT + slot * SLOT
-    assert number(ssd[at + 512 :]) != 2
-    ssd[at : at + SLOT] = first[at : at + SLOT]
+    ssd = bytearray(disk.copy_of_ssd())
+    [second] = (n for n in range(SLOTS) if number(ssd[FIRST_SLOT + n * SLOT + 512 :]) == 2)
+    newer = bytes(ssd[FIRST_SLOT + second * SLOT :][:SLOT])
+    assert slot != second
+    for n, found in zip(sorted((slot, second), reverse=not older_is_first), (older, newer), strict=True):
+        ssd[FIRST_SLOT + n * SLOT : FIRST_SLOT + (n + 1) * SLOT] = found
     disk.replace_ssd(bytes(ssd))
     return disk
 
 
+@pytest.mark.parametrize("older_is_first", [False, True])
 @pytest.mark.parametrize("reopened", [False, True])
-def test_the_newer_of_two_slots_counts_and_an_fsync_takes_the_older_one_off(reopened: bool) -> None:
+def test_the_newer_of_two_slots_counts_and_an_fsync_takes_the_older_one_off(
+    reopened: bool, older_is_first: bool
+) -> None:
     """Versions go on after an open. Later the newer slot cannot be read: then the store's contents count."""
-    disk = two_slots_of_page_0(reopened=reopened)
+    disk = two_slots_of_page_0(reopened=reopened, older_is_first=older_is_first)
     cache = opened(disk)
     assert number(cache.read(0)) == 2
     cache.fsync()
@@ -182,6 +198,21 @@ def test_a_slot_that_an_open_could_not_read_is_taken_off_by_an_fsync(fails_first
     if fails_first:
         fsync_fails(disk, cache, lambda operation: operation.what == "write" and operation.file is not File.STORE)
     stays_after_an_fsync(disk, cache, 1)
+
+
+def test_a_slot_that_a_read_could_not_read_is_taken_off_by_an_fsync() -> None:
+    """The store has its page, which is written then. The slot can be read again at the next open."""
+    disk = with_page_0_on_the_ssd(1)
+    cache = opened(disk)
+    disk.broken = lambda operation: operation[:2] == ("read", File.SSD)
+    assert number(cache.read(0)) == 1
+    disk.broken = lambda _operation: False
+    cache.write(0, page(2))
+    cache.fsync()
+    cache.close()
+    cache = opened(disk)
+    assert number(cache.read(0)) == 2
+    cache.close()
 
 
 # ---- a sync fails, the process is killed, the machine goes on, and then loses its power -----------

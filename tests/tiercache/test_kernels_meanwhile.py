@@ -382,9 +382,8 @@ def test_the_only_free_slot_is_waited_for(between: tuple[Between, TierCache]) ->
     all_as_written(disk, {63: contents(1000)})
 
 
-def test_a_page_that_is_leaving_is_waited_for() -> None:
-    """No other page can leave: all are dirty, and a write-back of them has failed. A read waits for the one that goes
-    to the SSD, and its page comes to memory then."""
+def one_can_leave() -> tuple[Between, TierCache]:
+    """Page 16, to the SSD. All are dirty, a write-back of the others has failed, and so will each."""
     disk = Between(PAGES, SLOTS)
     cache = TierCache(disk, **SIZES | {"slots": 2})
     for page in range(16):
@@ -395,6 +394,12 @@ def test_a_page_that_is_leaving_is_waited_for() -> None:
     cache.write(16, contents(16))
     with pytest.raises(PgquernError):
         cache.write_back(0)
+    return disk, cache
+
+
+def test_a_page_that_is_leaving_is_waited_for() -> None:
+    """A read waits for the only one that can leave, and its page comes to memory then."""
+    disk, cache = one_can_leave()
     waits: list[Thread] = []
 
     def meanwhile(_operation: Operation) -> None:
@@ -409,6 +414,27 @@ def test_a_page_that_is_leaving_is_waited_for() -> None:
     with pytest.raises(PgquernError):
         cache.fsync()
     assert [cache.read(page) for page in range(18)] == [contents(page) for page in range(18)]
+    cache.close()
+
+
+def test_a_write_that_finds_no_room_succeeds_in_memory() -> None:
+    """Another write brings its page meanwhile, to the last frame that could become free."""
+    disk, cache = one_can_leave()
+    others, done = list[Thread](), list[int]()
+
+    def another() -> None:
+        cache.write(40, contents(1000))
+        done.append(40)
+
+    def meanwhile(_operation: Operation) -> None:
+        others.append(beside(another))
+        until_asleep(others[0])
+
+    disk.during(is_put, meanwhile)
+    cache.write(40, contents(40))
+    others[0].join(LONG)
+    assert done == [40]
+    assert cache.read(40) == contents(1000)
     cache.close()
 
 
@@ -540,17 +566,8 @@ def test_nobody_waits_for_a_cleaner_while_a_frame_is_free(between: tuple[Between
 
 
 def test_a_cleaner_does_not_fail_while_a_page_leaves() -> None:
-    """No other can: all are dirty, and a write-back of them has failed."""
-    disk = Between(PAGES, SLOTS)
-    cache = TierCache(disk, **SIZES | {"slots": 2})
-    for page in range(16):
-        cache.write(page, contents(page))
-    disk.broken = lambda operation: operation[:2] == ("write", File.STORE)
-    with pytest.raises(PgquernError):
-        cache.write_back(0)
-    cache.write(16, contents(16))
-    with pytest.raises(PgquernError):
-        cache.write_back(0)
+    """No other can."""
+    disk, cache = one_can_leave()
     left: list[int] = []
     disk.during(is_put, lambda _operation: left.append(cache.clean(4, ALL)))
     cache.write(17, contents(17))

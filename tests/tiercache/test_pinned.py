@@ -13,7 +13,7 @@ from pgquern.tiercache import PAGE_SIZE, TierCache
 
 from tests.common.sleep import until_asleep
 from tests.tiercache.devices import Between, Disk, Operation, contents, is_put
-from tests.tiercache.test_kernels_meanwhile import all_as_written, between
+from tests.tiercache.test_kernels_meanwhile import all_as_written, between, one_can_leave
 
 __all__ = ["between"]
 
@@ -166,6 +166,24 @@ def test_who_copies_a_page_holds_no_lock(
     assert ended
 
 
+def test_who_copies_from_a_closed_frame_holds_the_lock(fault: ctypes.CDLL, held: int, cache: TierCache) -> None:
+    """Page 0 is to leave, once its reader has left. A second reader has no pin: the frame must not change beside it."""
+    bodies: list[Callable[[], object]] = [
+        lambda: lib.pgq_tiercache_read(cache._cache, 0, ffi.cast("void *", held)),
+        lambda: cache.read(61),
+    ]
+    threads = [started(body) for body in (*bodies, bodies[0])]
+    other = Thread(target=lambda: cache.where(0), daemon=True)
+    other.start()
+    until_asleep(other)
+    ended = not other.is_alive()
+    assert fault.let_go() == 0
+    assert fault.let_go() == 0
+    for thread in (*threads, other):
+        thread.join()
+    assert not ended
+
+
 @pytest.mark.parametrize("write_is_last", [False, True])
 def test_a_write_that_waited_for_a_reader_finds_its_page_anew(
     fault: ctypes.CDLL, held: int, between: tuple[Between, TierCache], write_is_last: bool
@@ -213,3 +231,28 @@ def test_a_page_that_is_written_while_its_frame_is_waited_for_stays(
     reader.join()
     other.join()
     assert cache.read(0) == contents(1000)
+
+
+def test_a_cleaner_does_not_fail_while_the_readers_of_a_page_that_leaves_are_waited_for(
+    fault: ctypes.CDLL, held: int
+) -> None:
+    """It has come to its slot, and is being copied from its frame. No other page can leave."""
+    disk, cache = one_can_leave()
+    threads, has_put = [Thread(target=lambda: cache.write(17, contents(17)), daemon=True)], Event()
+
+    def meanwhile(_operation: Operation) -> None:
+        threads.append(started(lambda: lib.pgq_tiercache_read(cache._cache, 16, ffi.cast("void *", held))))
+        has_put.set()
+
+    disk.during(is_put, meanwhile)
+    threads[0].start()
+    has_put.wait()
+    until_asleep(threads[0])
+    try:
+        assert cache.clean(FRAMES // 4, 1) == 0
+    finally:
+        assert fault.let_go() == 0
+    for thread in threads:
+        thread.join()
+    assert cache.read(17) == contents(17)
+    cache.close()

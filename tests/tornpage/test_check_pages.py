@@ -195,6 +195,14 @@ def test_a_broken_header_is_said_field_by_field(tmp_path: Path, at: int, value: 
             assert "1 with a broken header" in said
 
 
+def test_a_broken_header_of_a_heap_is_said_once(tmp_path: Path) -> None:
+    page = bytearray(heap_page())
+    page[14:16] = bytes(2)
+    (tmp_path / "16384").write_bytes(heap_page() + page)
+    status, said = checked(tmp_path / "16384", "--no-checksums")
+    assert (status, said.count("pd_upper is 0")) == (1, 1), said
+
+
 def test_a_sound_page_without_a_checksum_is_not_read_again_in_python(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -138,7 +138,8 @@ def data(tmp_path: Path) -> Path:
 
 
 def test_a_data_directory_below_misleading_names(data: Path) -> None:
-    """The log and pg_xact hold no relations, nor do lost files and another version's part of a tablespace."""
+    """The log and pg_xact hold no relations, nor do lost files and another version's part of a tablespace. Links to a
+    folder above them lead round and round: each turn has twice as many ways."""
     others = {
         "pg_wal/000000010000000000000001", "pg_xact/0000", "pg_multixact/offsets/0000", "lost+found/1/2",
         "pg_tblspc/16400/PG_15_202209061/5/16390",
@@ -146,7 +147,8 @@ def test_a_data_directory_below_misleading_names(data: Path) -> None:
     for name in others:
         (data / name).parent.mkdir(parents=True, exist_ok=True)
         (data / name).write_bytes(bytes(8193))
-    os.symlink(data / "base", data / "base" / "again")
+    for again in ("again", "and again"):
+        os.symlink(data / "base", data / "base" / again)
     status, said = checked(data)
     assert (status, "1 files are sound; 3 pages" in said) == (0, True), said
     (data / "pg_tblspc/16400/PG_16_202307071/5").mkdir(parents=True)
@@ -164,6 +166,14 @@ def test_what_is_not_there(data: Path) -> None:
     assert (status, "1 files are sound, 2 could not be checked" in said) == (2, True), said
     assert "16385: the link points nowhere" in said
     assert "16400: the tablespace's folder is not there" in said
+
+
+def test_what_holds_for_very_many_files_is_not_said_of_each(data: Path) -> None:
+    cluster(data, "19", version=1900)
+    for number in range(60):
+        (data / "base" / "5" / f"{20000 + number}").touch()
+    status, said = checked(data)
+    assert (status, "61 could not be checked" in said, "and 11 files more" in said) == (2, True, True), said
 
 
 def test_a_folder_that_cannot_be_read(data: Path, monkeypatch: pytest.MonkeyPatch) -> None:

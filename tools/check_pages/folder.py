@@ -54,7 +54,7 @@ class Checked:
 
 def files(top: Path) -> tuple[list[Path], list[Checked]]:
     """Relation files below a data directory, a tablespace or a database's folder, the largest first; what is unread."""
-    found, unread, seen = dict[Path, int](), list[Checked](), set[str]()
+    found, unread, seen, walked = dict[Path, int](), list[Checked](), set[str](), set[tuple[str, str, str]]()
 
     def refused(error: OSError) -> None:
         path = Path(error.filename)
@@ -62,7 +62,9 @@ def files(top: Path) -> tuple[list[Path], list[Checked]]:
 
     for folder, folders, names in os.walk(os.path.abspath(top), onerror=refused, followlinks=True):
         path, real = Path(folder), os.path.realpath(folder)
-        folders[:] = [] if real in seen else below(path, folders)
+        at = (real, path.name, path.parent.name)  # by these names what is below is known
+        folders[:] = [] if real in seen or at in walked else below(path, folders)
+        walked.add(at)
         if path.name == "pg_tblspc":
             unread += [
                 Checked(path / name, error=f"{path / name}: the tablespace's folder is not there") for name in names
@@ -134,10 +136,10 @@ def check(top: Path, paths: list[Path], unread: list[Checked], *, as_json: bool)
         said = [f"block {page['block']}: {page['why']}" for page in one.wrong["wrong"][:1]] or one.wrong["says"][:1]
         say(f"    {said[0]}")
         say(f"    pgquern check-pages {one.path}")
-    for hidden in [f"and {len(wrong) - LISTED} files more: --json has them all"] if len(wrong) > LISTED else []:
-        say(hidden)
-    for one in errors:
+    for one in errors[:LISTED]:
         say(f"  not checked: {one.error}")
+    if hidden := len(wrong[LISTED:]) + len(errors[LISTED:]):
+        say(f"and {hidden} files more: --json has them all")
     for advice in dict.fromkeys(advice for one in wrong for advice in one.advice):
         say(advice)
     return status

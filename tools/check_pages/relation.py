@@ -23,6 +23,7 @@ from tools.common.heap_tuple import tuple_at
 from tools.common.options import option
 from tools.common.relation_file import (
     BLOCKS,
+    NO_SEGMENT,
     Cluster,
     ClusterError,
     by_content,
@@ -198,7 +199,7 @@ def read(path: Path, asked: int | None, *, checksums: bool = True) -> Relation:
     block_size = choose_block_size(path, head, cluster, asked)
     first = segment(path) * (cluster.segment_blocks if cluster else SEGMENT_BYTES // block_size)
     if first + path.stat().st_size // block_size > BLOCKS:
-        raise CannotCheck(f"{path}: a relation has at most {BLOCKS:,} pages: none has this segment")
+        raise CannotCheck(f"{path}: {NO_SEGMENT}")
     kind, have = kind_of(path, head, block_size, rows.am), cluster.checksums if cluster else checksums
     relation = Relation(path, 0, block_size, first, cluster, kind, rows, have, b"")
     found, done, seen, stored = list[tuple[int, bytes]](), 0, 0, False
@@ -284,7 +285,7 @@ def said_of(page: bytes, block: int, relation: Relation) -> list[str]:
     others = list[str]()
     if relation.kind == "heap":
         refused = why_refused(page).get(0, "")
-        others += [refused] * (refused not in header)
+        others.append(refused.removeprefix(header[0]).removeprefix("; "))
         if not relation.checksums and (other := block_of_rows(page, least=2)) not in (None, block):
             others.append(f"its rows say that they are of block {other}")
         others += [f"line pointer {number}: {words}" for number, words in faults(page, block, relation.rows.bounds)]

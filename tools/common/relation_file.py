@@ -31,6 +31,7 @@ AGAIN = 10
 """How often a pg_control that seems damaged is read."""
 BLOCKS = 2**32 - 1
 """Of a relation, at most."""
+NO_SEGMENT = f"a relation has at most {BLOCKS:,} pages: none has this segment"
 LAYOUTS = {1: "7.3 and 7.4", 2: "8.0", 3: "8.1 and 8.2"}
 """Of pages, before today's 4."""
 TYPES = {

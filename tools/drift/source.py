@@ -33,8 +33,8 @@ def without_comments(text: str) -> str:
     return LITERAL.sub(lambda found: " " if found[0].startswith("/") else found[0], text)
 
 
-def definition(text: str, name: str) -> str:
-    """The definition of `name`, without comments; "" if there is none.
+def definitions(text: str, name: str) -> list[str]:
+    """The definitions of `name`, without comments, whatever #if they stand behind.
 
     As upstream's pgindent leaves a file: the name of a function starts a line, and a brace alone on a line ends it; a
     struct or enum ends with its name; a macro goes on over lines that end with a backslash.
@@ -46,9 +46,14 @@ def definition(text: str, name: str) -> str:
         rf"^(?:struct|enum) {word}\s*\{{.*?^\}};",
         rf"^#define {word}\b(?:[^\n]*\\\n)*[^\n]*",
     ):
-        if found := re.search(pattern, text, re.MULTILINE | re.DOTALL):
-            return found[0]
-    return ""
+        if found := [at[0] for at in re.finditer(pattern, text, re.MULTILINE | re.DOTALL)]:
+            return found
+    return []
+
+
+def definition(text: str, name: str) -> str:
+    """The first one; "" if there is none."""
+    return next(iter(definitions(text, name)), "")
 
 
 def functions(top: Path) -> set[str]:

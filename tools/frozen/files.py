@@ -133,7 +133,10 @@ def state_of(top: Path) -> State:
     except ClusterError as error:
         raise StateError(str(error)) from error
     if not cluster or cluster.path.resolve() != top.resolve():
-        raise StateError(f"{top}: no global/pg_control that can be read is in it: give a cluster's data directory")
+        raise StateError(
+            f"{top}: no global/pg_control that can be read is in it: give a cluster's data directory, as"
+            " the user that owns it"
+        )
     if cluster.is_backup:
         raise StateError(f"{top}: it is a base backup, by its backup_label: start a server on a copy, and ask that")
     if major not in MAJORS or not cluster.ids.next_xid:
@@ -158,7 +161,8 @@ def state_of(top: Path) -> State:
         # What is newer than the checkpoint is no fault then.
         pairs = [one.dat for one in found.values()]
         pairs += [Pair(one.relfrozenxid, one.relminmxid) for db in found.values() for one in db.relations]
-        next_xid += max([0, *(XID.difference(x, ids.next_xid) for x, _ in pairs if XID.is_normal(x))])
+        xids = [one.xid for one in holders] + [xid for xid, _ in pairs if XID.is_normal(xid)]
+        next_xid += max(0, *(XID.difference(xid, ids.next_xid) for xid in xids))
         next_multi = (next_multi + max([0, *(XID.difference(m, ids.next_multi) for _, m in pairs if m)])) % SIZE
         seen = _time(ids.time)
         unknown.append(

@@ -29,6 +29,7 @@ import importlib
 import json
 import os
 import random
+import re
 import shlex
 import shutil
 import sys
@@ -194,7 +195,10 @@ def main(
                 f"{missing}: name the candidate with {option('SOURCE')}, a C or C++ file, or a folder of"
                 f" them; or a unified diff with {option('PATCH')}."
             )
-        folder = ROOT / path.stem
+        # No dots: `..` is another folder.
+        folder = ROOT / (re.sub(r"[^\w+-]+", "_", path.resolve().stem) or "_")
+        if any(Path(one).resolve().is_relative_to(folder.resolve()) for one in (source, patch, branch, against) if one):
+            raise JudgeError(f"{path} lies in {folder}, which a trial empties: move it.")
         shutil.rmtree(folder, ignore_errors=True)
         # What an earlier trial has said of a file of that name.
         for suffix in (".html", ".json"):
@@ -228,7 +232,7 @@ def main(
     except JudgeError as error:
         click.echo(str(error), err=True)
         sys.exit(2)
-    told, place = told_of(trial, verdict), ROOT / path.stem
+    told, place = told_of(trial, verdict), trial.candidate.folder
     if told and told.breaks:
         verdict = replace(verdict, why=f'it breaks "{told.breaks}": {told.says.splitlines()[-1]}')
     if told:

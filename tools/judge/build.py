@@ -2,6 +2,7 @@
 """Builds a private binding with a candidate in a kind's table of variants."""
 
 import re
+import resource
 import shlex
 import shutil
 import subprocess
@@ -20,15 +21,24 @@ CPLUSPLUS = {".cc", ".cpp", ".cxx", ".C"}
 HERE = Path("tools/judge")
 LIBRARY = Path("build/lib/libpgquern.a")
 TRAPS = [
-    "-fsanitize=undefined", "-fsanitize-undefined-trap-on-error", "-fstack-protector-all",
-    "-U__SSP_ALL__", "-Dno_sanitize(...)=", "-D__no_sanitize__(...)=", "-Dno_sanitize_undefined=",
+    "-fsanitize=undefined", "-fsanitize-undefined-trap-on-error", "-fstack-protector-all", "-U__SSP_ALL__",
+    "-ftrivial-auto-var-init=pattern",
 ]  # fmt: skip
-"""Undefined behaviour, and a write beyond an array of its own, are a signal: nothing is linked for it.
-
-No macro tells it, and no attribute takes it away.
-"""
-FLAG = re.compile(r"-(O\w*|g\w*|w|m[-\w=+.,]+|f(?!plugin|lto|use-ld)[-\w=+.,]+|W(?![alp],)[-\w=+]*|[DUI].+|std=[\w+]+)")
+"""Undefined behaviour, and a write beyond an array of its own, are a signal: nothing is linked for it. What a kernel
+has not set holds no zeroes. No macro tells it: EXEMPT are gone in each build."""
+EXEMPT = [
+    "-Dno_sanitize(...)=", "-D__no_sanitize__(...)=", "-Dno_sanitize_undefined=", "-Dno_sanitize_thread=",
+    "-D__no_sanitize_thread__=", "-Dno_stack_protector=", "-D__no_stack_protector__=",
+]  # fmt: skip
+"""Attributes by which a function would be left out."""
+LEFT_OUT = re.compile(r"\b_*(?:no_sanitize(?:_undefined|_thread)?|no_stack_protector|disable_sanitizer\w*)\b")
+"""What is left of them, if a source takes the macros away."""
+FLAG = re.compile(
+    r"-(O\w*|g\w*|w|m[-\w=+.,]+|f(?!plugin|lto|use-ld|(no-)?sanitize)[-\w=+.,]+|W(?![alp],)[-\w=+]*|[DUI].+|std=[\w+]+)"
+)
 """What FLAGS= may hold: words for the compiler alone. Files, and what the linker reads, are not judged."""
+COMPILES = {resource.RLIMIT_CPU: 300, resource.RLIMIT_AS: 4 << 30, resource.RLIMIT_FSIZE: 1 << 30}
+"""What a compiler may use, of CPU seconds and bytes: a source can have it read or write for ever."""
 INVOKES = """\
 #include <stdbool.h>
 void judge_invoke(void *there);
@@ -37,13 +47,7 @@ extern const bool judge_keeps_memory;
 extern const size_t judge_arguments_size;
 const size_t judge_arguments_size = sizeof(arguments);
 """
-RACES = [
-    "-fsanitize=thread",
-    "-U__SANITIZE_THREAD__",
-    "-Dno_sanitize_thread=",
-    "-D__no_sanitize_thread__=",
-    "-fno-builtin",
-]
+RACES = ["-fsanitize=thread", "-U__SANITIZE_THREAD__", "-fno-builtin"]
 """What races.h has the doubles of."""
 DOUBLE = re.compile(r" T judge_double_(\w+)$", re.MULTILINE)
 """Of a function that a component calls in its process: what a name there stands for."""
@@ -140,9 +144,20 @@ def write_sources(candidate: Candidate) -> None:
     )
 
 
+def _limit() -> None:
+    for what, most in COMPILES.items():
+        hard = resource.getrlimit(what)[1]
+        resource.setrlimit(what, (most if hard == resource.RLIM_INFINITY else min(most, hard), hard))
+
+
 def _run(command: Sequence[str | Path]) -> str:
-    run = subprocess.run([str(word) for word in command], capture_output=True, text=True, check=True)
-    return run.stdout + run.stderr
+    """What a program says of a stranger's file, as characters that no terminal obeys."""
+    words = [str(word) for word in command]
+    run = subprocess.run(words, capture_output=True, check=False, preexec_fn=_limit)
+    out, err = objects.printable(run.stdout), objects.printable(run.stderr)
+    if run.returncode:
+        raise subprocess.CalledProcessError(run.returncode, words, out, err)
+    return out + err
 
 
 def compile_candidate(candidate: Candidate, cflags: Sequence[str], target: Path) -> str:
@@ -150,7 +165,7 @@ def compile_candidate(candidate: Candidate, cflags: Sequence[str], target: Path)
     warnings, parts = "", []
     for i, file in enumerate(candidate.files):
         parts.append(target.with_suffix(f".{i}.o"))
-        warnings += _compile(candidate, cflags, file, parts[-1])
+        warnings += _compile(candidate, cflags, file, "-c", "-o", str(parts[-1]))
     try:
         _run(["ld", "-r", *parts, "-o", target])
     except subprocess.CalledProcessError as error:
@@ -170,13 +185,13 @@ def compile_candidate(candidate: Candidate, cflags: Sequence[str], target: Path)
     return warnings
 
 
-def _compile(candidate: Candidate, cflags: Sequence[str], file: Path, target: Path) -> str:
+def _compile(candidate: Candidate, cflags: Sequence[str], file: Path, *to: str) -> str:
     command = [
-        *candidate.command(cflags, file), f"-I{file.parent}", "-include", str(candidate.folder / "candidate.h"),
-        *shlex.split(candidate.flags), "-c", str(file), "-o", str(target),
+        *candidate.command(cflags, file), *EXEMPT, f"-I{file.parent}",
+        "-include", str(candidate.folder / "candidate.h"), *shlex.split(candidate.flags), str(file),
     ]  # fmt: skip
     try:
-        return _run(command)
+        return _run([*command, *to])
     except FileNotFoundError as error:
         raise JudgeError(
             f"There is no compiler {command[0]!r}: install it, or name another with {option('COMPILER')}."
@@ -187,6 +202,13 @@ def _compile(candidate: Candidate, cflags: Sequence[str], file: Path, target: Pa
             f" {option('FLAGS')}:\n"
             f"{(error.stdout + error.stderr).strip()}"
         ) from error
+
+
+def left_out(candidate: Candidate, cflags: Sequence[str]) -> str:
+    """An attribute by which it would leave a function out of what looks for its faults; empty: there is none."""
+    flags = [*cflags, *TRAPS, *(RACES if candidate.kind.threads else [])]
+    found = (LEFT_OUT.search(_compile(candidate, flags, file, "-E", "-P")) for file in candidate.files)
+    return next((one[0] for one in found if one), "")
 
 
 def examine(candidate: Candidate, target: Path) -> str:

@@ -159,13 +159,14 @@ static void touch(const judge_head *head)
                 at = (head->free[i].high & ~(size_t)(JUDGE_PAGE - 1)) - JUDGE_PAGE;
 }
 
-/* Two calls are left: to send the listener away, and to close; they reach nothing once all is closed. */
-static int shut_in(void)
+/* One call is left, to send the listener away: of this message, which no kernel has. */
+static int shut_in(const struct msghdr *message)
 {
     struct sock_filter filter[] = {
         {BPF_LD | BPF_W | BPF_ABS, 0, 0, offsetof(struct seccomp_data, nr)},
-        {BPF_JMP | BPF_JEQ | BPF_K, 2, 0, SYS_sendmsg},
-        {BPF_JMP | BPF_JEQ | BPF_K, 1, 0, SYS_close},
+        {BPF_JMP | BPF_JEQ | BPF_K, 0, 2, SYS_sendmsg},
+        {BPF_LD | BPF_W | BPF_ABS, 0, 0, offsetof(struct seccomp_data, args[1])},
+        {BPF_JMP | BPF_JEQ | BPF_K, 1, 0, (uint32_t)(uintptr_t)message},
         {BPF_RET | BPF_K, 0, 0, SECCOMP_RET_USER_NOTIF},
         {BPF_RET | BPF_K, 0, 0, SECCOMP_RET_ALLOW},
     };
@@ -179,7 +180,7 @@ static int shut_in(void)
     return listener;
 }
 
-static void send_listener(int listener)
+static void shut_in_and_send_listener(void)
 {
     char byte = 0, control[CMSG_SPACE(sizeof(int))] = {0};
     struct iovec part = {&byte, 1};
@@ -189,8 +190,11 @@ static void send_listener(int listener)
 
     *about = (struct cmsghdr){
         .cmsg_len = CMSG_LEN(sizeof(int)), .cmsg_level = SOL_SOCKET, .cmsg_type = SCM_RIGHTS};
+    int listener = shut_in(&message);
     memcpy(CMSG_DATA(about), &listener, sizeof listener);
     sendmsg(JUDGE_SOCKET_FD, &message, 0);
+    for (int fd = 0; fd <= 16; fd++) /* the keeper lets these go on */
+        close(fd);
 }
 
 #ifdef __x86_64__
@@ -358,9 +362,6 @@ int main(int argc, char *argv[])
 #endif
     const struct rlimit none = {0, 0};
     setrlimit(RLIMIT_CORE, &none);
-    int listener = shut_in();
-    send_listener(listener);
-    for (int fd = 0; fd <= 16; fd++)
-        close(fd);
+    shut_in_and_send_listener();
     serve();
 }

@@ -12,6 +12,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+from tools.judge.kinds import JudgeError
+
 MEMORY = frozenset({"malloc", "calloc", "realloc", "aligned_alloc", "posix_memalign", "free"})
 OF_THE_CPU = frozenset({"__cpu_model", "__cpu_features2", "__cpu_indicator_init"})
 """What __builtin_cpu_supports looks at: a kernel may ask the CPU itself, too."""
@@ -49,13 +51,23 @@ class Symbol(NamedTuple):
     section: int
 
 
+def printable(text: bytes) -> str:
+    """What a stranger chose, as characters that no terminal obeys."""
+    shown = (
+        one if one.isprintable() or one in "\n\t" else f"\\x{ord(one):02x}" for one in text.decode(errors="replace")
+    )
+    return "".join(shown)
+
+
 def _text(table: bytes, at: int) -> str:
-    return table[at : table.index(b"\0", at)].decode(errors="backslashreplace")
+    return printable(table[at : table.index(b"\0", at)]).replace("\n", "\\n")
 
 
 def _headers(elf: bytes) -> list[tuple[int, ...]]:
     """Those of the sections: name, type, flags, address, offset, size, link, info, alignment, size of an entry."""
     at, (size, count) = struct.unpack_from("<Q", elf, 40)[0], struct.unpack_from("<HH", elf, 58)
+    if count == 0:  # the number stands elsewhere, and so do those that symbols name
+        raise JudgeError("It has 65,280 sections or more: nobody looks through these. Give a kernel fewer.")
     return [struct.unpack_from("<IIQQQQIIQQ", elf, at + i * size) for i in range(count)]
 
 

@@ -45,7 +45,8 @@ static struct {
 static size_t changed_count, hidden_count;
 static uint32_t slice_number;
 static clocks racers[RACERS];
-static bool fenced[RACERS]; /* has used a fence: all its atomics count as ordered from then on */
+/* What relaxed atomics have read, for a fence to acquire, and what a fence has released, for them to publish. */
+static clocks may_acquire[RACERS], released[RACERS];
 static unsigned racer;
 static bool raced;
 static bool blind; /* a table is full: nothing more is said */
@@ -239,14 +240,18 @@ static void atomic_comes(void);
 
 static void order_before(const volatile void *address, int order)
 {
-    if (fenced[racer] || (order != __ATOMIC_RELAXED && order != __ATOMIC_RELEASE))
+    if (order != __ATOMIC_RELAXED && order != __ATOMIC_RELEASE)
         take(address);
+    else
+        join(&may_acquire[racer], clocks_of(address));
 }
 
 static void order_after(const volatile void *address, int order)
 {
-    if (fenced[racer] || (order != __ATOMIC_RELAXED && order != __ATOMIC_ACQUIRE))
+    if (order != __ATOMIC_RELAXED && order != __ATOMIC_ACQUIRE)
         give(address);
+    else
+        join(clocks_of(address), &released[racer]);
 }
 
 /* ---- what the compiler calls ----------------------------------------------------------------------------------------- */
@@ -290,6 +295,19 @@ static void order_after(const volatile void *address, int order)
         order_after(at, order);                                                                              \
         return was;                                                                                          \
     }
+/* The builtin as C11 has it: gcc calls these, clang the one that gives what was there. */
+#define RACES_EXCHANGE(bits, kind)                                                                           \
+    RACES_DOUBLE(int, __tsan_atomic##bits##_compare_exchange_##kind, volatile uint##bits##_t *at,            \
+                 uint##bits##_t *from, uint##bits##_t to, int order, int failed)                             \
+    {                                                                                                        \
+        reach(from, bits / 8, false, false);                                                                 \
+        const uint##bits##_t asked = *from;                                                                  \
+        *from = __tsan_atomic##bits##_compare_exchange_val(at, asked, to, order, failed);                    \
+        if (*from == asked)                                                                                  \
+            return true;                                                                                     \
+        reach(from, bits / 8, true, false);                                                                  \
+        return false;                                                                                        \
+    }
 #define RACES_ATOMIC(bits)                                                                                   \
     RACES_DOUBLE(uint##bits##_t, __tsan_atomic##bits##_load, const volatile uint##bits##_t *at, int order)   \
     {                                                                                                        \
@@ -309,14 +327,17 @@ static void order_after(const volatile void *address, int order)
     RACES_DOUBLE(uint##bits##_t, __tsan_atomic##bits##_compare_exchange_val, volatile uint##bits##_t *at,    \
                  uint##bits##_t from, uint##bits##_t to, int order, int failed)                              \
     {                                                                                                        \
-        (void)failed;                                                                                        \
         atomic_comes();                                                                                      \
         reach(at, bits / 8, true, true);                                                                     \
-        order_before(at, order);                                                                             \
-        if (__atomic_compare_exchange_n(at, &from, to, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST))           \
+        bool is_done =                                                                                       \
+            __atomic_compare_exchange_n(at, &from, to, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);           \
+        order_before(at, is_done ? order : failed);                                                          \
+        if (is_done)                                                                                         \
             order_after(at, order);                                                                          \
         return from;                                                                                         \
     }                                                                                                        \
+    RACES_EXCHANGE(bits, strong)                                                                             \
+    RACES_EXCHANGE(bits, weak)                                                                               \
     RACES_CHANGE(bits, exchange, __atomic_exchange_n)                                                        \
     RACES_CHANGE(bits, fetch_add, __atomic_fetch_add)                                                        \
     RACES_CHANGE(bits, fetch_sub, __atomic_fetch_sub)                                                        \
@@ -342,7 +363,14 @@ RACES_DOUBLE(void, __tsan_write_range, void *at, size_t size)
 
 RACES_DOUBLE(void, __tsan_atomic_thread_fence, int order)
 {
-    fenced[racer] = true;
+    if (order != __ATOMIC_RELAXED && order != __ATOMIC_RELEASE) {
+        join(&racers[racer], &may_acquire[racer]);
+        show_what_may_be_read();
+    }
+    if (order != __ATOMIC_RELAXED && order != __ATOMIC_ACQUIRE) {
+        released[racer] = racers[racer];
+        racers[racer].at[racer]++;
+    }
     __atomic_thread_fence(order);
 }
 

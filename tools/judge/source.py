@@ -16,7 +16,7 @@ from pathlib import Path
 
 from tools.common.kernels import kernel_sources
 from tools.drift import functions
-from tools.drift.source import CheckoutError, definition, version
+from tools.drift.source import CheckoutError, definition, definitions, version
 from tools.judge.build import CPLUSPLUS, Candidate
 from tools.judge.kinds import SOURCES, JudgeError, Kind, kind_of, kinds
 
@@ -31,12 +31,13 @@ def of_source(candidate: Candidate) -> Candidate:
     """The same; if its source is a folder, with that folder's files. JudgeError: there is no C or C++."""
     sources = {".c", *CPLUSPLUS}
     if not candidate.source.is_dir():
-        if candidate.source.suffix not in sources:
+        if candidate.source.suffix not in sources or not candidate.source.is_file():
             raise JudgeError(
-                f"{candidate.source} is no C or C++ file: its name must end in {', '.join(sorted(sources))}."
+                f"{candidate.source} is no C or C++ file: its name must end in {', '.join(sorted(sources))},"
+                " and it must be a plain file."
             )
         return candidate
-    parts = sorted(path for path in candidate.source.iterdir() if path.suffix in sources)
+    parts = sorted(path for path in candidate.source.iterdir() if path.suffix in sources and path.is_file())
     if not parts:
         raise JudgeError(f"There is no C or C++ file in {candidate.source}.")
     return replace(candidate, parts=tuple(parts))
@@ -129,6 +130,8 @@ def of_tree(
             raise JudgeError(f"{patch} changes nothing of {' or '.join(there)}.")
     texts = [(folder / file).read_text(errors="replace") for file in there]
     cut = {name: next(filter(None, (definition(text, name) for text in texts)), "") for name in found.cut}
+    if twice := [name for name in found.cut for text in texts if len(set(definitions(text, name))) > 1]:
+        raise JudgeError(f"There are several {twice[0]} in {' or '.join(there)}, as behind an #if: leave one.")
     lacks = [name for name, text in cut.items() if not text]
     if len(lacks) == len(cut):
         raise JudgeError(f"{tree} has no {' and no '.join(lacks)}.")

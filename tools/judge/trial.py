@@ -124,8 +124,11 @@ def judge(trial: Trial, speed: str) -> Verdict:
         trial.constructors = objects.constructors(target)
         trial.interposed = objects.interposed(target, candidate.kind.defines)
         why = "" if candidate.as_upstream else judge_build.examine(candidate, target)
+        why = f"refused by its object file: {why}" if why else ""
+        if not why and (left := judge_build.left_out(candidate, trial.cflags)):
+            why = f"it says {left}, by which its faults would not be looked for"
         warned = f"{len(re.findall(r'warning:', trial.warnings))} warnings"
-        return Outcome(Verdict("FAIL", f"refused by its object file: {why}") if why else None, warned)
+        return Outcome(Verdict("FAIL", why) if why else None, warned)
 
     checks = "the compiler's warnings, the signature; what is in the object file: constructors, memory, names, calls"
     verdict = trial.step("compiles", checks, compiles)

@@ -29,6 +29,8 @@ from tools.common import picture, progress
 from tools.common.answer import json_option, plural, print_json
 from tools.common.options import option
 from tools.common.relation_file import (
+    BLOCKS,
+    NO_SEGMENT,
     Cluster,
     ClusterError,
     by_content,
@@ -180,7 +182,10 @@ def require_heap(path: Path) -> tuple[Cluster | None, Files]:
         )
     if any(head) and says is None:
         raise CannotLook(f"{path}: no page says that it is one: this is no relation's file")
-    return cluster, files_of(path, cluster.segment_blocks if cluster else (1 << 30) // SIZE)
+    files = files_of(path, cluster.segment_blocks if cluster else (1 << 30) // SIZE)
+    if files.first_block + files.pages > BLOCKS:
+        raise CannotLook(f"{path}: {NO_SEGMENT}")
+    return cluster, files
 
 
 def files_of(path: Path, segment_blocks: int) -> Files:

@@ -6,12 +6,11 @@ TOOLS_fuse := fuse3/fuse_opt.h fusermount3
 
 MOUNT         := $(BUILD)/mount
 MOUNT_OBJECTS := $(patsubst tools/mount/%.c,$(MOUNT)/%.o,$(wildcard tools/mount/*.c))
-MOUNT_CFLAGS  := $(CFLAGS_KERNEL) -D_FILE_OFFSET_BITS=64 $(shell pkg-config --cflags fuse3 2>/dev/null)
 
 $(MOUNT)/%.o: tools/mount/%.c $(SETUP)/c.stamp $(SETUP)/fuse.stamp
 	@mkdir -p $(@D)
 	@echo "gcc $<"
-	@gcc $(MOUNT_CFLAGS) -MMD -MP -c $< -o $@
+	@gcc $(CFLAGS_KERNEL) -D_FILE_OFFSET_BITS=64 $$(pkg-config --cflags fuse3) -MMD -MP -c $< -o $@
 
 -include $(MOUNT_OBJECTS:.o=.d)
 

@@ -121,6 +121,9 @@ def start() -> None:
     """As the program `pgquern`. A fault of ours is no verdict either: Python itself would end with 1."""
     try:
         main(prog_name="pgquern")
+    except OSError as error:  # of stdout: what a program meets has its sentence
+        click.echo(f"Error: {error}", err=True)
+        sys.exit(2)
     except Exception:
         import traceback
 

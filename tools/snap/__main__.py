@@ -272,15 +272,16 @@ def files(path: Path) -> list[Path]:
     """The file, or the .snap files of the folder, in the order of their LSNs."""
     try:
         path.stat()
+        if not path.is_dir():
+            return [path]
+        there = [path / name for name in os.listdir(path) if name.endswith(".snap")]
     except FileNotFoundError as error:
         raise CannotRead(
             f"{path}: there is no such file; .snap files lie in pg_logical/snapshots of the data directory"
         ) from error
     except OSError as error:
         raise CannotRead(f"{path}: {os_words(path, error)}") from error
-    if not path.is_dir():
-        return [path]
-    found = sorted(path.glob("*.snap"), key=lambda file: (lsn_of(file.name) or 0, file.name))
+    found = sorted(there, key=lambda file: (lsn_of(file.name) or 0, file.name))
     if not found:
         raise CannotRead(
             f"{path}: no .snap file is in it; they lie in pg_logical/snapshots, where a logical slot is used"

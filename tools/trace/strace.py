@@ -60,7 +60,9 @@ class Trace:
 _TIME = re.compile(r"^(?:\d{2}:\d{2}:)?\d{0,12}\.?\d{1,12} +(?=[a-z+-])")
 _STAMP = re.compile(r"^(\d{9,}\.\d+) ")
 _CALL = re.compile(r"(?P<name>\w+)\((?P<arguments>.*)\) += (?P<result>-?\d+|\?)(?P<more>.*)$")
-_OTHER = re.compile(r"(?:--- SIG\w+ .*---|\+\+\+ killed by .*\+\+\+|exit_group\(.*\) += \?|<detached \.\.\.>)$")
+_OTHER = re.compile(
+    r"(?:--- (?:SIG\w+ .*|stopped by SIG\w+ )---|\+\+\+ killed by .*\+\+\+|exit_group\(.*\) += \?|<detached \.\.\.>)$"
+)
 _END = re.compile(r"\+\+\+ exited with \d+ \+\+\+$")
 _FILE = re.compile(r"(\d+)<([^>]*)>")
 _SEGMENT = re.compile(r"/\d+\.(\d+)$")
@@ -112,7 +114,7 @@ def _take(trace: Trace, line: str, number: int, at: float) -> None:
     if found is None:
         if _OTHER.match(line):
             return
-        raise StraceError(f"{trace.path}, line {number} is not a line of strace: {line[:60]!r}")
+        raise StraceError(f"{trace.path}, line {number} is not a line of strace -ff: {line[:60]!r}")
     name, arguments, result = found["name"], found["arguments"], found["result"]
     if name == "openat":
         _opened(trace, arguments, result)
