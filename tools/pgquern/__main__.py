@@ -123,6 +123,8 @@ def start() -> None:
         main(prog_name="pgquern")
     except OSError as error:  # of stdout: what a program meets has its sentence
         click.echo(f"Error: {error}", err=True)
+        # Or Python writes there again at its end, fails, and ends with another code.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(2)
     except Exception:
         import traceback
