@@ -44,7 +44,7 @@ SUBJECTS    := $(patsubst ref/%.py,%,$(wildcard ref/*.py)) instructions mount
 HOUSE_TESTS := $(filter-out $(SUBJECTS:%=tests/%/%),$(wildcard tests/test_*.py tests/*/test_*.py))
 TEST_FOLDERS = $(if $(STEM),,house) $(shell wc -c $(wildcard $(addsuffix /test_*.py,$(addprefix tests/,$(or $(STEM),$(SUBJECTS))))) /dev/null | \
 	awk -F'[ /]+' '$$3 == "tests" { sum[$$4] += $$2 } END { for (s in sum) print sum[s], s }' | sort -rn | cut -d' ' -f2)
-test-python: $(TEST_NEEDS) $(EXTRACTED) $(PG_EXTENSIONS) $(SETUP)/servers.stamp $(SETUP)/coq.stamp $(SETUP)/tlc.stamp
+test-python: $(TEST_NEEDS) $(EXTRACTED) $(PG_EXTENSIONS) $(SETUP)/servers.stamp $(SETUP)/coq.stamp $(SETUP)/cbmc.stamp $(SETUP)/tlc.stamp
 	@echo "side by side, shown as they end: $(TEST_FOLDERS)"
 	@$(MAKE) --keep-going --output-sync=target --jobs=$(AT_ONCE) $(TEST_FOLDERS:%=test-python-%)
 
