@@ -97,7 +97,7 @@ void pgq_tiercache_dirty_set(dirty_blocks *d, uint64_t block, uint32_t bit, page
 
     if (entry == NONE) {
         entry = d->spare;
-        HOLDS(entry != NONE);
+        HOLDS(entry != NONE && state != CLEAN);
         d->spare = d->of[entry].before;
         d->of[entry] = (dirty_block){block, since, 0, 0, NONE, NONE};
     }

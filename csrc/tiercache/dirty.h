@@ -31,16 +31,19 @@ typedef struct dirty_blocks {
     uint32_t spare;    /* one that is free */
 } dirty_blocks;
 
-/* Room for n blocks, one at least. false: no memory. */
+/* Room for n dirty blocks at a time, one at least. false: no memory. Its end: free(d->of). */
 bool pgq_tiercache_dirty_make(dirty_blocks *d, uint32_t n);
 
-/* A block's page in a tier, which is one bit, is in this state now. since counts if the block was clean. */
+/*
+ * A block's page in a tier, a mask of one bit as in `pages`, is in this state now. since counts if the block was clean. A page that is
+ * clean is not made so again.
+ */
 void pgq_tiercache_dirty_set(dirty_blocks *d, uint64_t block, uint32_t bit, page_state state, uint64_t since);
 
-/* The pages of a block that are dirty in a tier, bit k: page k. 0: it is none of these blocks. */
+/* The pages of a block that are dirty in a tier or in both, bit k: page k. 0: it is none of these blocks. */
 uint32_t pgq_tiercache_dirty_pages(dirty_blocks *d, uint64_t block);
 
-/* The first one from a block on; NULL: there is none. stuck: be it one with a stuck page. */
+/* The first one from a block on; NULL: there is none. Good until the next change. false: those with a stuck page are left out. */
 const dirty_block *pgq_tiercache_dirty_next(const dirty_blocks *d, uint64_t from, bool stuck);
 
 #endif
