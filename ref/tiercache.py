@@ -577,7 +577,8 @@ class Held:
 
 class TierCache:
     """pages of the store, frames in memory, slots on the SSD (0: none); a write-back gathers up to batch blocks.
-    ssd_block: the unit of the SSD, in bytes; where slots stand there, the files know.
+    ssd_block: the unit of the SSD, in bytes; where slots stand there, the files know. write_through: who calls write has
+    written the page to the store before.
 
     RandomError, ControlError, StoreError. ReadError: the store's record. WriteBackError: the store could not be synced.
     """
@@ -592,7 +593,9 @@ class TierCache:
         batch: int,
         policy: str = "tinylfu",
         ssd_block: int = SECTOR,
+        write_through: bool = False,
     ) -> None:
+        self.write_through = write_through
         self.files, self.pages, self.slots, self.batch = files, pages, slots, batch
         self.frames, self.ssd_block = frames, ssd_block
         self.memory: dict[int, Frame] = {}
@@ -649,10 +652,10 @@ class TierCache:
         else:
             if not self._make_room(1, insists=True):
                 raise WriteBackError
-            self._come(page, Frame(contents, 0, dirty=True, touches=TWICE if page in self.ssd else 1))
+            self._come(page, Frame(contents, 0, dirty=False, touches=TWICE if page in self.ssd else 1))
         self.version += 1
         frame = self.memory[page]
-        frame.contents, frame.version, frame.dirty = contents, self.version, True
+        frame.contents, frame.version, frame.dirty = contents, self.version, not self.write_through
         if page in self.ssd:
             self._forget(page)
 
@@ -664,7 +667,8 @@ class TierCache:
     def fsync(self) -> None:
         """Make all durable. WriteBackError: that failed, or a write-back has since the last fsync."""
         blocks = self._dirty_blocks()
-        if not blocks and (self.retiring or (self.ssd_in_use and self.ssd_owes)):
+        trusted = self.ssd_in_use and not self.write_through
+        if not blocks and (self.retiring or (trusted and self.ssd_owes)):
             self._write_back([])
         for at in range(0, len(blocks), self.batch):
             self._write_back(blocks[at : at + self.batch])
@@ -1048,7 +1052,7 @@ class TierCache:
             for page in list(self.ssd):
                 self._forget(page)
         self.ssd_taken_over = len(self.ssd)
-        if not self.ssd_in_use:
+        if not self.ssd_in_use or self.write_through:
             self.number = drawn.spare
         try:
             self._write_control()
@@ -1095,7 +1099,12 @@ class TierCache:
                 found = Found.EMPTY
             elif superblock[:4] != (self.pages, slots, self.ssd_block, self.id):
                 found = Found.FOREIGN
-            elif last is None or superblock.mount != last.mount or superblock.epoch < self.epoch:
+            elif (
+                last is None
+                or superblock.mount != last.mount
+                or superblock.epoch < self.epoch
+                or self.write_through
+            ):
                 found = Found.OLD
             else:
                 found = Found.OURS

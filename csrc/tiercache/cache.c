@@ -186,7 +186,11 @@ pgq_status pgq_tiercache_write(pgq_tiercache *c, uint64_t page, const void *cont
         else
             touch_frame(c, frame);
         c->memory.versions[frame] = ++c->version;
-        tier_mark(&c->memory, frame, true);
+        tier_mark(&c->memory, frame, !c->options.write_through);
+    }
+    if (c->options.write_through)
+        code = PGQ_OK; /* the store has it, at least */
+    if (code == PGQ_OK) {
         note_write(c, page);
         uint32_t slot = tier_find(&c->ssd, page);
         if (slot != TABLE_NONE)

@@ -10,6 +10,9 @@
  *
  * Each time that something is taken off the SSD, the epoch in its superblock grows, and then, with the pages that are
  * written, the one in the store's trailer. So an SSD as it was at an earlier moment of the same mount is told by its epoch.
+ *
+ * If the caller writes the store itself, a kill may come between that and the write here, and leave older contents on the SSD: so then
+ * the control file gets that other number at once, and no open trusts the SSD.
  */
 #include "tiercache/internal.h"
 
@@ -104,7 +107,7 @@ static pgq_tiercache_ssd_found look_at_ssd(pgq_tiercache *c, const control *last
     if (!same_id(&found->id, &c->id) || found->pages != c->options.pages ||
         found->slots != c->options.slots || found->padding != c->options.ssd_block - SECTOR)
         return PGQ_TIERCACHE_SSD_FOREIGN;
-    if (last == NULL || found->mount != last->mount || found->epoch < c->epoch)
+    if (last == NULL || found->mount != last->mount || found->epoch < c->epoch || c->options.write_through)
         return PGQ_TIERCACHE_SSD_OLD;
     return PGQ_TIERCACHE_SSD_OURS;
 }
@@ -170,11 +173,11 @@ pgq_code pgq_tiercache_mount(pgq_tiercache *c)
     if (c->ssd.n > 0)
         c->counts.ssd_found = mount_ssd(c, is_new ? NULL : &last);
     c->ssd_in_use = c->ssd.n > 0 && c->counts.ssd_found != PGQ_TIERCACHE_SSD_FAILED;
-    if (c->ssd_in_use) {
+    if (c->ssd_in_use)
         c->counts.ssd_taken_over = c->ssd.n - c->ssd.free_count;
-    } else {
+    else
         pgq_tiercache_ssd_abandon(c, true);
+    if (!c->ssd_in_use || c->options.write_through)
         c->mount = c->spare_mount;
-    }
     return put_control(c) ? PGQ_OK : PGQ_TIERCACHE_CONTROL;
 }

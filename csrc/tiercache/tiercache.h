@@ -122,6 +122,7 @@ typedef struct pgq_tiercache_options {
     const char *policy; /* a variant of tiercache_policy; NULL: the dispatched one */
     uint32_t
         ssd_block; /* the unit of reads and writes of the SSD: 512 (0: the same) or 4096; a slot has 8.5 or 12 KiB */
+    bool write_through; /* who calls write has written the page to the store before: no page is ever dirty */
 } pgq_tiercache_options;
 
 /*
@@ -141,7 +142,7 @@ typedef struct pgq_tiercache_options {
  * is not used. The pages of a store without an id are taken as they are. To put an older copy of a store in its place,
  * empty the control file, too.
  *
- * An SSD that is not of the last successful open of this store counts as empty: another store's, one of other slots or ssd_block, an
+ * An SSD that is not of the last successful open of this store, or with write_through on either side, counts as empty: another store's, one of other slots or ssd_block, an
  * older copy, a new one. One that cannot be read or written is left aside until the next open. pgq_tiercache_count says
  * which.
  *
@@ -173,6 +174,10 @@ void pgq_tiercache_close(pgq_tiercache *cache);
  * make room is dirty, and this call has tried to write it back, and failed: the store failed, or neither the SSD nor the
  * control file, which must say that the SSD is given up, could be written. Then the page keeps its contents. While another
  * page can make room, a page whose last write-back has failed is not tried again.
+ *
+ * With write_through the store gives the new contents before write is called, and no read or write of that page runs between: then write does
+ * not fail for want of room, and a page whose contents do not come to memory is read from the store. What is durable is the
+ * caller's affair, and the next open, whatever its options, counts the SSD as OLD.
  *
  * write_back: writes what is dirty in a block of 16 pages to the durable store, and syncs the store. Fails with
  * PGQ_TIERCACHE_WRITE_BACK: the pages stay dirty, and the next fsync gives the error too.

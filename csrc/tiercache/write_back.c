@@ -309,8 +309,10 @@ pgq_status pgq_tiercache_fsync(pgq_tiercache *c)
     begin_flush(c);
     uint64_t version = c->version;
     size_t n = list(c, 0, 0, version, true);
-    /* Nothing is dirty, but old contents may be valid on the SSD, or the control file does not know that it is retired. */
-    if (n == 0 && (c->retiring || (c->ssd_in_use && c->ssd_owes)))
+    /* Nothing is dirty, but old contents may be valid on the SSD, which an open may trust, or the control file does not know that it
+       is retired. */
+    bool trusted = c->ssd_in_use && !c->options.write_through;
+    if (n == 0 && (c->retiring || (trusted && c->ssd_owes)))
         (void)write_back(c, 0);
     while (n > 0) {
         (void)write_back(c, n);

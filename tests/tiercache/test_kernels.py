@@ -13,7 +13,7 @@ from hypothesis import event, given, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 from pgquern import PgquernError
-from pgquern.tiercache import File, TierCache, Where, hits, variants
+from pgquern.tiercache import File, SsdFound, TierCache, Where, hits, variants
 
 from ref import tiercache as ref
 from tests.common.variants import every_variant
@@ -411,6 +411,27 @@ def test_each_of_many_hits_is_told(more: int) -> None:
     cache.close()
 
 
+def test_no_open_trusts_the_ssd_of_a_cache_that_is_written_through() -> None:
+    """A kill may come after the caller's write of the store: a page that was rewritten has an old slot then."""
+    disk = Disk(PAGES, SLOTS)
+    cache = TierCache(disk, pages=PAGES, frames=16, slots=SLOTS, batch=1, write_through=True)
+    for page in [*range(40), *range(40)]:
+        cache.read(page)
+    page = next(page for page in range(40) if cache.where(page) == Where.ON_SSD)
+    disk.volumes[File.STORE].write(len(disk.log), contents(1), page * ref.PAGE_SIZE)
+    cache.write(page, contents(1))
+    assert cache.where(page) == Where.IN_MEMORY
+    before = len(disk.log)
+    cache.fsync()
+    assert len(disk.log) == before
+    cache.close()
+    for through in (False, True, False):
+        cache = TierCache(disk, pages=PAGES, frames=16, slots=SLOTS, batch=1, write_through=through)
+        assert cache.counts().ssd_found is SsdFound.OLD
+        assert cache.read(page) == contents(1)
+        cache.close()
+
+
 class SideBySideCleaned(SideBySide):
     """And a cleaner."""
 
@@ -418,6 +439,42 @@ class SideBySideCleaned(SideBySide):
     @rule(frames=st.integers(0, 8), steps=st.integers(0, 12))
     def clean(self, frames: int, steps: int) -> None:
         self.both(lambda cache: cache.clean(frames, steps))
+
+
+class SideBySideThrough(SideBySideCleaned):
+    """The caller writes the store itself, before; after every other crash the cache does."""
+
+    def open(self) -> None:
+        self.sizes["write_through"] = not self.sizes.get("write_through", False)
+        super().open()
+
+    def write_store(self, page: int, contents: bytes) -> None:
+        number = len(self.disk.log)
+        self.disk.volumes[File.STORE].write(number, contents, page * ref.PAGE_SIZE)
+        self.records.shelves[File.STORE].write(number, page, contents)
+
+    @precondition(lambda self: self.kernel is not None and self.sizes["write_through"])
+    @rule(pages=st.lists(BUSY, min_size=1, max_size=8))
+    def write(self, pages: list[int]) -> None:
+        for page in pages:
+            self.written += 1
+            contents = self.written.to_bytes(8, "little") * (ref.PAGE_SIZE // 8)
+            self.write_store(page, contents)
+            self.flat.write(page, contents)
+            assert self.both(partial(_write, page=page, contents=contents))[0] == lib.PGQ_OK
+
+    @precondition(lambda self: self.kernel is not None and not self.sizes["write_through"])
+    @rule(pages=st.lists(BUSY, min_size=1, max_size=8))
+    def write_back_later(self, pages: list[int]) -> None:
+        super().write(pages)
+
+    @precondition(lambda self: self.kernel is not None)
+    @rule()
+    def fsync(self) -> None:
+        if self.sizes["write_through"]:
+            self.disk.volumes[File.STORE].sync()
+            self.records.shelves[File.STORE].sync()
+        super().fsync()
 
 
 class SideBySideCleanedLru(SideBySideCleaned):
@@ -443,6 +500,8 @@ TestSideBySideCleaned = SideBySideCleaned.TestCase
 TestSideBySideCleaned.settings = SETTINGS
 TestSideBySideCleanedLru = SideBySideCleanedLru.TestCase
 TestSideBySideCleanedLru.settings = SETTINGS
+TestSideBySideThrough = SideBySideThrough.TestCase
+TestSideBySideThrough.settings = SETTINGS
 TestSideBySideLru = SideBySideLru.TestCase
 TestSideBySideLru.settings = SETTINGS
 TestSideBySideS3Fifo = SideBySideS3Fifo.TestCase

@@ -153,6 +153,7 @@ class TierCache:
         batch: int = 16,
         policy: str | None = None,
         ssd_block: int = 0,
+        write_through: bool = False,
     ) -> None:
         self._cache = ffi.NULL
         self._callbacks = None if isinstance(files, tuple) else _Callbacks(files)
@@ -165,7 +166,7 @@ class TierCache:
         if policy is not None:
             variants_.row_of(KIND, policy)
         name = ffi.NULL if policy is None else ffi.new("char[]", policy.encode())
-        options = ffi.new("pgq_tiercache_options *", (pages, frames, slots, batch, name, ssd_block))
+        options = ffi.new("pgq_tiercache_options *", (pages, frames, slots, batch, name, ssd_block, write_through))
         made = ffi.new("pgq_tiercache **")
         status = lib.pgq_tiercache_open(table, options, made)
         self._done(status)
