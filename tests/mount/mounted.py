@@ -84,11 +84,12 @@ class Mount:
 
     def __init__(
         self, data: Path, point: Path, *, protect: str = "double-write", memory: int = 256, wal: str = "direct",
-        shares: str = "", environment: Mapping[str, str] | None = None, program: Path = PROGRAM,
+        shares: str = "", cache: tuple[str | Path, ...] = (), environment: Mapping[str, str] | None = None, program: Path = PROGRAM,
     ) -> None:  # fmt: skip
         self.data, self.point, self.wal = data, point, wal
         self.environment = environment or {}
         self.words = [*map(str, (program, data, point, protect, memory, wal)), "background", shares]
+        self.words += map(str, cache)
 
     def start(self) -> subprocess.CompletedProcess[str]:
         """In the background it closes stderr: so this returns."""

@@ -21,12 +21,15 @@ PAGE = 8192
 NAMES = ("base/5/16384", "base/5/16384.1", "base/5/16385_fsm", "base/5/plain", "base/5/t3_16386")
 
 
-@pytest.fixture(params=["direct", "through"])
+@pytest.fixture(params=["direct", "through", "cached"])
 def mount(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Mount]:
     """With little memory, so that pages are written back all the time."""
     for folder in ("data/base/5", "data/pg_wal", "twin/base/5", "twin/pg_wal", "mnt"):
         (tmp_path / folder).mkdir(parents=True)
-    with Mount(tmp_path / "data", tmp_path / "mnt", memory=8, wal=request.param) as mount:
+    cached = request.param == "cached"
+    cache = (1, tmp_path / "ssd", 8) if cached else ()
+    wal = "direct" if cached else request.param
+    with Mount(tmp_path / "data", tmp_path / "mnt", memory=8, wal=wal, cache=cache) as mount:
         yield mount
 
 
@@ -194,7 +197,8 @@ def test_no_data_race(tmp_path: Path) -> None:
         (tmp_path / folder).mkdir(parents=True)
     # The thread for signals is never joined.
     options = {"TSAN_OPTIONS": f"log_path={tmp_path}/found report_thread_leaks=0"}
-    mount = Mount(tmp_path / "data", tmp_path / "mnt", memory=1, environment=options, program=TOP / name)
+    cache = (1, tmp_path / "ssd", 8)
+    mount = Mount(tmp_path / "data", tmp_path / "mnt", memory=1, cache=cache, environment=options, program=TOP / name)
     if subprocess.run([*FIXED_ADDRESSES, "true"], capture_output=True).returncode == 0:
         mount.words[:0] = FIXED_ADDRESSES
     with mount:

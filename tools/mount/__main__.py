@@ -110,6 +110,22 @@ def table(classes: dict[str, Class]) -> Iterator[str]:
             first = ""
 
 
+def cache_words(
+    data: Path, mountpoint: Path, protect: str, cache: int | None, ssd: Path | None, ssd_size: int
+) -> list[str]:
+    """What the program is given of the cache. Refused where the file cannot be."""
+    if cache is None and ssd is None:
+        return []
+    if protect == "none":
+        raise Refused("--protect none: all passes through, so no page comes to a cache; leave out --cache and --ssd")
+    words = [str(cache or 256)]
+    if ssd is not None:
+        if any(ssd.resolve().is_relative_to(folder.resolve()) for folder in (data, mountpoint)):
+            raise Refused(f"--ssd {ssd}: it must lie outside the data directory and the mount point")
+        words += [str(ssd.absolute()), str(ssd_size)]
+    return words
+
+
 @click.command()
 @click.argument("data", type=click.Path(path_type=Path))
 @click.argument("mountpoint", type=click.Path(path_type=Path), required=False)
@@ -121,6 +137,15 @@ def table(classes: dict[str, Class]) -> Iterator[str]:
     "--memory", type=click.IntRange(8, 1 << 20), default=256, show_default=True,
     help="MB of pages that wait for their write-back, at most.",
 )  # fmt: skip
+@click.option(
+    "--cache", type=click.IntRange(1, 1 << 20),
+    help="MB of pages that were read or written, in memory, above the kernel's own cache; none if not given, and 256 with --ssd.",
+)  # fmt: skip
+@click.option(
+    "--ssd", type=click.Path(path_type=Path, dir_okay=False),
+    help="A file on a fast disk, or the disk: more room for these pages. It may be lost at any time, and begins empty.",
+)  # fmt: skip
+@click.option("--ssd-size", type=click.IntRange(8, 1 << 21), default=1024, show_default=True, help="MB of it.")
 @click.option(
     "--wal", type=click.Choice(["direct", "through"]), default="direct", show_default=True,
     help="pg_wal as a link to that of DATA, past the mount; or through it, where the server cannot see DATA.",
@@ -134,8 +159,8 @@ def table(classes: dict[str, Class]) -> Iterator[str]:
 @click.option("--status", is_flag=True, help="Show what the mount of DATA, or at that mount point, has done.")
 @json_option()
 def main(
-    data: Path, mountpoint: Path | None, protect: str, memory: int, wal: str, shares: str | None, foreground: bool,
-    status: bool, as_json: bool,
+    data: Path, mountpoint: Path | None, protect: str, memory: int, cache: int | None, ssd: Path | None, ssd_size: int,
+    wal: str, shares: str | None, foreground: bool, status: bool, as_json: bool,
 ) -> None:  # fmt: skip
     """Show the data directory DATA at MOUNTPOINT. A server of PostgreSQL 13 to 18 that runs on MOUNTPOINT may have
     full_page_writes = off: pages are written twice, and a page that a crash tears is repaired at the next mount.
@@ -150,6 +175,7 @@ def main(
             raise click.UsageError("MOUNTPOINT is missing: give an empty folder outside DATA")
         words = [*map(str, (PROGRAM, data, mountpoint, protect, memory, wal))]
         words += ["foreground" if foreground else "background", shares or ""]
+        words += cache_words(data, mountpoint, protect, cache, ssd, ssd_size)
         sys.stdout.flush()
         if foreground:
             os.execv(PROGRAM, words)

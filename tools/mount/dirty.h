@@ -11,6 +11,7 @@
 #include "rangelock/rangelock.h"
 
 #include <pthread.h>
+#include <stdatomic.h>
 #include <sys/queue.h>
 
 /*
@@ -39,6 +40,7 @@ struct relfile {
     ino_t ino;
     int error; /* of a write-back that nobody waited for: the next fsync tells */
     pgq_rangelock *lock;
+    atomic_uint_fast64_t window; /* of cache.h; a new one when its end changes otherwise than by whole pages that come */
     struct queue pages;
 };
 

@@ -2,6 +2,7 @@
 #include "figures.h"
 
 #include "asker.h"
+#include "cache.h"
 #include "io.h"
 #include "mount.h"
 #include "pages.h"
@@ -87,6 +88,7 @@ size_t figures_text(char *start, size_t size)
 {
     text t = {start, start + size};
     pages_figures now = pages_now();
+    cache_figures cached = cache_now();
     uint32_t shares[ASKERS];
 
     line(&t, "data %s\nmountpoint %s\nprotect %s\npg_wal %s\ndaemon %d\n", options.data, options.mountpoint,
@@ -96,6 +98,10 @@ size_t figures_text(char *start, size_t size)
 #define X(name) line(&t, #name " %llu\n", (unsigned long long)counts.name);
     COUNTERS(X)
 #undef X
+    if (cached.on)
+        line(&t, "cache_memory_hits %llu\ncache_ssd_hits %llu\ncache_reads_below %llu\ncache_ssd %s\n",
+             (unsigned long long)cached.memory_hits, (unsigned long long)cached.ssd_hits,
+             (unsigned long long)cached.below, cached.ssd_in_use ? options.ssd : "none");
     io_look(shares);
     for (int a = 0; a < ASKERS; a++) {
         line(&t, "class %s %u %u\n", asker_names[a], shares[a], io_queue((asker)a));

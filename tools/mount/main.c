@@ -2,9 +2,11 @@
 /*
  * The program: start, signals, end. `pgquern mount` runs it, and knows the options:
  *   pgquern-mount DATA MOUNTPOINT double-write|none MEGABYTES direct|through background|foreground SHARES
+ *       [CACHE_MEGABYTES [SSD SSD_MEGABYTES]]
  *   pgquern-mount DATA    repairs it after a crash, and puts PG_VERSION back
  */
 #include "area.h"
+#include "cache.h"
 #include "fs.h"
 #include "guard.h"
 #include "io.h"
@@ -150,7 +152,7 @@ static void parse(int argc, char **argv)
 {
     struct statvfs s;
 
-    if (argc != 2 && argc != 8) {
+    if (argc != 2 && argc != 8 && argc != 9 && argc != 11) {
         fprintf(stderr, "pgquern-mount: run pgquern mount, or pgquern unmount\n");
         exit(2);
     }
@@ -167,6 +169,9 @@ static void parse(int argc, char **argv)
     options.memory = strtoull(argv[4], NULL, 10) << 20;
     options.wal_direct = strcmp(argv[5], "through") != 0;
     options.foreground = strcmp(argv[6], "foreground") == 0;
+    options.cache = argc > 8 ? strtoull(argv[8], NULL, 10) << 20 : 0;
+    options.ssd = argc > 9 ? argv[9] : NULL;
+    options.ssd_size = argc > 9 ? strtoull(argv[10], NULL, 10) << 20 : 0;
     if (io_shares(argv[7]) != 0)
         exit(2);
     if (is_within(options.data, options.mountpoint) || is_within(options.mountpoint, options.data) ||
@@ -215,7 +220,7 @@ static int serve(int data)
     if (!options.foreground && fuse_daemonize(0) != 0)
         return 1;
     if ((failed = io_start()) != 0 || (failed = pages_start(data, options.memory)) != 0 ||
-        (failed = -pthread_create(&waits, NULL, wait_for_signals, &data)) != 0) {
+        (failed = cache_start()) != 0 || (failed = -pthread_create(&waits, NULL, wait_for_signals, &data)) != 0) {
         say("no memory: %s", strerror(-failed));
         return 1;
     }
@@ -232,6 +237,7 @@ static int serve(int data)
             options.data);
         return 1;
     }
+    cache_close();
     io_stop();
     return guard_end(data) != 0;
 }
@@ -252,6 +258,8 @@ int main(int argc, char **argv)
         say("%s: %s: mount as the user who owns the directory", options.data, strerror(errno));
         return 2;
     }
+    if (options.cache != 0 && cache_open(pages_below, options.cache, options.ssd, options.ssd_size) != 0)
+        return 2;
     if (guard_begin(data) != 0)
         return 2;
     return options.mountpoint == NULL ? guard_end(data) != 0 : serve(data);

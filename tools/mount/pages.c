@@ -3,6 +3,7 @@
 
 #include "area.h"
 #include "asker.h"
+#include "cache.h"
 #include "dirty.h"
 #include "io.h"
 #include "write_back.h"
@@ -33,6 +34,7 @@ int pages_open(int fd, relfile **made)
     file->fd = fd;
     file->dev = s.st_dev;
     file->ino = s.st_ino;
+    file->window = cache_new_window();
     TAILQ_INIT(&file->pages);
     *made = file;
     return 0;
@@ -109,7 +111,50 @@ static size_t piece(uint64_t at, uint64_t end)
     return end - at < of_page ? (size_t)(end - at) : (size_t)of_page;
 }
 
-/* Only a page that is not here is read below: nobody writes it back, because the range is locked against writes. */
+/* Reads what is not here, and lies together, from the disk. Nobody writes it back, because the range is locked against writes. */
+static int read_absent(relfile *file, uint8_t *bytes, uint64_t at, uint64_t end, size_t *n)
+{
+    *n = piece(at, end);
+    if (copy_out(file, at / PAGE, at % PAGE, *n, bytes))
+        return 0;
+    while (at + *n < end && !is_here(file, (at + *n) / PAGE))
+        *n += piece(at + *n, end);
+    return io_read(file->fd, bytes, *n, at);
+}
+
+/*
+ * For the cache, which reads ahead of what is locked, too. What is written there meanwhile, it is told after that stands here: so
+ * it drops what it has read.
+ */
+int pages_below(relfile *file, uint8_t *bytes, size_t size, uint64_t at)
+{
+    int64_t length = size_of(file);
+    uint64_t end = length > 0 && at + size < (uint64_t)length ? at + size : (uint64_t)length;
+    int failed = length < 0 ? (int)length : 0;
+    size_t n;
+
+    if (failed == 0 && end < at + size)
+        memset(bytes + (end > at ? end - at : 0), 0, at + size - (end > at ? end : at));
+    for (uint64_t here = at; here < end && failed == 0; here += n)
+        failed = read_absent(file, bytes + (here - at), here, end, &n);
+    return failed;
+}
+
+/* A part of a page that is whole in the file, by the cache. */
+static int read_cached(relfile *file, uint8_t *bytes, size_t size, uint64_t at)
+{
+    uint8_t page[PAGE];
+
+    if (copy_out(file, at / PAGE, at % PAGE, size, bytes))
+        return 0;
+    if (size == PAGE)
+        return cache_read(file, file->window, at / PAGE, bytes);
+    int failed = cache_read(file, file->window, at / PAGE, page);
+    if (failed == 0)
+        memcpy(bytes, page + at % PAGE, size);
+    return failed;
+}
+
 int64_t pages_read(relfile *file, uint8_t *bytes, size_t size, uint64_t at)
 {
     pgq_rangelock_hold hold;
@@ -126,11 +171,10 @@ int64_t pages_read(relfile *file, uint8_t *bytes, size_t size, uint64_t at)
     for (uint64_t here = at; here < end && failed == 0; here += n) {
         uint8_t *to = bytes + (here - at);
         n = piece(here, end);
-        if (copy_out(file, here / PAGE, here % PAGE, n, to))
-            continue;
-        while (here + n < end && !is_here(file, (here + n) / PAGE))
-            n += piece(here + n, end);
-        failed = io_read(file->fd, to, n, here);
+        if (here / PAGE < (uint64_t)length / PAGE && cache_takes(file->window, here / PAGE))
+            failed = read_cached(file, to, n, here);
+        else
+            failed = read_absent(file, to, here, end, &n);
     }
     pgq_rangelock_unlock(file->lock, &hold);
     return failed != 0 ? failed : end > at ? (int64_t)(end - at) : 0;
@@ -140,6 +184,7 @@ int64_t pages_read(relfile *file, uint8_t *bytes, size_t size, uint64_t at)
 static int write_page(relfile *file, const uint8_t *bytes, size_t size, uint64_t at, page **fresh)
 {
     uint64_t number = at / PAGE;
+    uint8_t now[PAGE];
 
     if (size < PAGE)
         counts.writes_of_part_of_a_page++;
@@ -157,14 +202,19 @@ static int write_page(relfile *file, const uint8_t *bytes, size_t size, uint64_t
         }
         if (p != NULL) {
             memcpy(p->bytes + at % PAGE, bytes, size);
+            if (size < PAGE)
+                memcpy(now, p->bytes, PAGE);
             p->version++;
             dirty_set_due(p, asker_now() == CHECKPOINTER);
             if (dirty_must_flush())
                 pthread_cond_signal(&dirty.work);
         }
         pthread_mutex_unlock(&dirty.mutex);
-        if (p != NULL)
+        if (p != NULL) {
+            if (cache_takes(file->window, number))
+                cache_write(file->window, number, size < PAGE ? now : bytes);
             return 0;
+        }
         /* The rest of the page is below, and stays what it is while the range is locked. */
         int failed = io_read(file->fd, (*fresh)->bytes, PAGE, number * PAGE);
         if (failed != 0)
@@ -195,6 +245,7 @@ static int write_locked(relfile *file, const uint8_t *bytes, uint64_t at, uint64
         if (here >= whole) { /* a file's end that is no page */
             counts.pages_unprotected++;
             failed = io_write(file->fd, from, n, here);
+            file->window = cache_new_window();
             continue;
         }
         page *fresh = malloc(sizeof(*fresh));
@@ -246,6 +297,7 @@ int pages_truncate(relfile *file, uint64_t size)
     }
     if (failed == 0 && ftruncate(file->fd, (off_t)size) != 0)
         failed = -errno;
+    file->window = cache_new_window();
     pthread_mutex_lock(&dirty.mutex);
     for (page *p = TAILQ_FIRST(&file->pages), *next; failed == 0 && p != NULL; p = next) {
         next = TAILQ_NEXT(p, of_it);

@@ -18,6 +18,8 @@ typedef struct relfile relfile;
 
 /* All return 0 (or a number of bytes), or -errno. */
 
+/* What cache.h gives its pages: what a file has now, of whole pages; zeros behind its end. */
+int pages_below(relfile *file, uint8_t *bytes, size_t size, uint64_t at);
 int pages_start(int data, uint64_t memory);
 
 /* fd: open for reading and writing, from now on the file's own. */
