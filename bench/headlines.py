@@ -31,7 +31,7 @@ from rich.table import Column, Table
 
 from bench.goals import paired_ratio
 from bench.servers import CONFIGURE, found_in, install, run
-from bench.volume import Limits, Refused, limited, own_mounts, volume
+from bench.volume import Limits, Refused, limited, little_memory, own_mounts, volume
 from tests.upstream import build, kinds, obtain
 from tests.upstream.__main__ import fill_from
 from tests.upstream.build import BuildError, Tree
@@ -80,6 +80,8 @@ class Case(Entry):
     set: dict[str, str] = {}
     volume: Limits | None = None
     """Its folder lies on a limited volume, once it is prepared; else where all is built."""
+    memory: int | None = Field(default=None, gt=0)
+    """MiB of memory that each server has, what the kernel caches for it included; else all of the machine's."""
 
 
 class Headline(Entry):
@@ -205,6 +207,8 @@ class Runner:
             self.bar.advance(task)
             if case.volume:
                 until.enter_context(limited(device, case.volume))
+            if case.memory:
+                until.enter_context(little_memory(case.memory))
             self.take_turns(found, case, rounds, task)
         self.bar.remove_task(task)
         shutil.rmtree(self.place)

@@ -3,7 +3,7 @@
 
 The kernel throttles a loop device, whoever asks it: reads and writes each, where clouds count them together. This needs
 root, and cgroup v1's blkio: its root group is limited, because to that one belongs what the kernel writes back later.
-Under cgroup v2 the root group has no limits, and so it is refused. What is mounted ends with this process, however that
+Under cgroup v2 the root group has no limits, and so it is refused. Memory is limited in a group of its own, by v1, too. What is mounted ends with this process, however that
 ends; a limit is taken away on Ctrl-C and SIGTERM, too, and stays at a device without a file after SIGKILL.
 """
 
@@ -18,6 +18,7 @@ from pathlib import Path
 from pydantic import BaseModel, ConfigDict, Field
 
 ROOT_GROUP = Path("/sys/fs/cgroup/blkio")
+MEMORY = Path("/sys/fs/cgroup/memory")
 CLONE_NEWNS = 0x20000  # linux/sched.h; os.unshare came with Python 3.12
 
 
@@ -108,3 +109,23 @@ def limited(device: str, limits: Limits) -> Iterator[None]:
         for rule in rules:
             write(rule, 0)
         signal.signal(signal.SIGTERM, before)
+
+
+@contextmanager
+def little_memory(mib: int) -> Iterator[None]:
+    """So many MiB for this process and all that it starts meanwhile, with what the kernel caches of their files."""
+    group, mine = MEMORY / f"pgquern-{os.getpid()}", str(os.getpid())
+    try:
+        if not (MEMORY / "memory.limit_in_bytes").exists():
+            raise Refused("little memory needs root, and the memory controller of cgroup v1")
+        group.mkdir()
+        (group / "memory.limit_in_bytes").write_text(str(mib << 20))
+        (group / "cgroup.procs").write_text(mine)
+    except OSError as error:
+        raise Refused(f"little memory: {error}") from error
+    try:
+        yield
+    finally:
+        (MEMORY / "cgroup.procs").write_text(mine)
+        (group / "memory.force_empty").write_text("0")
+        group.rmdir()

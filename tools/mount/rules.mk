@@ -27,10 +27,10 @@ $(MOUNT)/crash.so: tests/mount/crash.c $(SETUP)/c.stamp
 	@mkdir -p $(@D)
 	@gcc $(CFLAGS_KERNEL) -fvisibility=default -shared $< -ldl -o $@
 
-# What it does for a server (bench/tornpage/headline.toml). CASE=NAME: only this one; ROUNDS=; PERCENT= of all sizes and times, 10 or more.
+# What it does for a server (bench/tornpage/headline.toml, bench/tiercache/headline.toml). CASE=NAME: only this one; ROUNDS=; PERCENT= of all sizes and times, 10 or more.
 .PHONY: bench-mount
 bench-mount: $(MOUNT)/pgquern-mount
-	@$(MAKE) bench-headlines STEM=tornpage
+	@$(MAKE) bench-headlines STEM="tornpage tiercache"
 
 # Real servers on the mount, killed and without power again and again (tests/mount/test_servers.py): CRASHES=200 of each of MAJORS="14 18".
 .PHONY: crash-server
