@@ -3,8 +3,9 @@
 
 The kernel throttles a loop device, whoever asks it: reads and writes each, where clouds count them together. This needs
 root, and cgroup v1's blkio: its root group is limited, because to that one belongs what the kernel writes back later.
-Under cgroup v2 the root group has no limits, and so it is refused. Memory is limited in a group of its own, by v1, too. What is mounted ends with this process, however that
-ends; a limit is taken away on Ctrl-C and SIGTERM, too, and stays at a device without a file after SIGKILL.
+Under cgroup v2 the root group has no limits, and so it is refused. Memory is limited in a group of its own, by v1, too.
+What is mounted ends with this process, however that ends; a limit is taken away on Ctrl-C and SIGTERM, too, and stays
+at a device without a file after SIGKILL.
 """
 
 import ctypes

@@ -577,8 +577,8 @@ class Held:
 
 class TierCache:
     """pages of the store, frames in memory, slots on the SSD (0: none); a write-back gathers up to batch blocks.
-    ssd_block: the unit of the SSD, in bytes; where slots stand there, the files know. write_through: who calls write has
-    written the page to the store before.
+    ssd_block: the unit of the SSD, in bytes; where slots stand there, the files know. write_through: who calls write
+    has written the page to the store before.
 
     RandomError, ControlError, StoreError. ReadError: the store's record. WriteBackError: the store could not be synced.
     """
@@ -1099,12 +1099,7 @@ class TierCache:
                 found = Found.EMPTY
             elif superblock[:4] != (self.pages, slots, self.ssd_block, self.id):
                 found = Found.FOREIGN
-            elif (
-                last is None
-                or superblock.mount != last.mount
-                or superblock.epoch < self.epoch
-                or self.write_through
-            ):
+            elif last is None or superblock.mount != last.mount or superblock.epoch < self.epoch or self.write_through:
                 found = Found.OLD
             else:
                 found = Found.OURS

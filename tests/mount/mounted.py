@@ -84,7 +84,8 @@ class Mount:
 
     def __init__(
         self, data: Path, point: Path, *, protect: str = "double-write", memory: int = 256, wal: str = "direct",
-        shares: str = "", cache: tuple[str | Path, ...] = (), environment: Mapping[str, str] | None = None, program: Path = PROGRAM,
+        shares: str = "", cache: tuple[object, ...] = (), environment: Mapping[str, str] | None = None,
+        program: Path = PROGRAM,
     ) -> None:  # fmt: skip
         self.data, self.point, self.wal = data, point, wal
         self.environment = environment or {}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: PostgreSQL
-"""The mount's cache of pages, in memory and on an SSD: reads give what was written last, whatever becomes of the SSD."""
+"""The mount's cache of pages, in memory and on an SSD: reads give what was written last, whatever the SSD does."""
 
 import os
 import random
@@ -11,7 +11,7 @@ from threading import Thread
 import pytest
 from click.testing import CliRunner
 
-from tests.mount.mounted import Mount
+from tests.mount.mounted import PROGRAM, Mount, changed
 from tools.mount import __main__ as command
 
 PAGE, PAGES, THREADS = 8192, 1500, 4
@@ -29,12 +29,16 @@ def version_of(contents: bytes, number: int) -> int:
     return version
 
 
+def mounted(folder: Path, program: Path = PROGRAM) -> Mount:
+    """With 128 pages in memory, and 680 on the SSD."""
+    for name in ("data/base/5", "data/pg_wal", "mnt"):
+        (folder / name).mkdir(parents=True)
+    return Mount(folder / "data", folder / "mnt", memory=8, cache=(1, folder / "ssd", 8), program=program)
+
+
 @pytest.fixture
 def mount(tmp_path: Path) -> Iterator[Mount]:
-    """With 128 pages in memory, and 680 on the SSD."""
-    for folder in ("data/base/5", "data/pg_wal", "mnt"):
-        (tmp_path / folder).mkdir(parents=True)
-    with Mount(tmp_path / "data", tmp_path / "mnt", memory=8, cache=(1, tmp_path / "ssd", 8)) as mount:
+    with mounted(tmp_path) as mount:
         yield mount
 
 
@@ -102,11 +106,12 @@ def test_a_file_that_was_cut_has_zeros_where_it_grows_again(mount: Mount, rest: 
     assert (mount.point / "base/5/16385").read_bytes()[-PAGE:] == page(9, 799)
     with path.open("wb+", buffering=0) as file:
         for version, cut in enumerate((40, 41, 55, 8), start=1):
-            whole = b"".join(page(version, number) for number in range(100))
             file.truncate(0)
-            os.pwrite(file.fileno(), whole, 0)
-            os.fsync(file.fileno())
-            assert path.read_bytes() == whole
+            for now in (version + 10, version):
+                whole = b"".join(page(now, number) for number in range(100))
+                os.pwrite(file.fileno(), whole, 0)
+                os.fsync(file.fileno())
+                assert path.read_bytes() == whole
             file.truncate(cut * PAGE + rest)
             os.pread(file.fileno(), 2 * PAGE, (cut - 2) * PAGE)
             os.pwrite(file.fileno(), b"end"[:rest], cut * PAGE)
@@ -158,7 +163,11 @@ def test_an_ssd_that_has_other_contents_or_another_mount_is_refused(mount: Mount
         (tmp_path / folder).mkdir(parents=True)
     (tmp_path / "other/PG_VERSION").write_text("18\n")
     (tmp_path / "letter").write_text("Dear reader")
-    for ssd, why in ((tmp_path / "letter", "other contents"), (tmp_path / "ssd", "another mount"), ("/dev/zero", "neither")):
+    for ssd, why in (
+        (tmp_path / "letter", "other contents"),
+        (tmp_path / "ssd", "another mount"),
+        ("/dev/zero", "neither"),
+    ):
         done = Mount(tmp_path / "other", tmp_path / "there", cache=(1, ssd, 8)).start()
         assert done.returncode == 2
         assert why in done.stderr
@@ -178,3 +187,22 @@ def test_a_wrong_use_is_told(words: list[str], why: str, tmp_path: Path, monkeyp
     monkeypatch.chdir(tmp_path)
     done = CliRunner().invoke(command.main, ["data", "mnt", *words])
     assert (done.exit_code, why in done.output) == (2, True), done.output
+
+
+CHANGES = {
+    "the cache is not told of a write": (
+        "                cache_write(file->window, number, size < PAGE ? now : bytes);\n", "                ;\n",
+    ),
+    "it keeps what was cut": (
+        "        failed = -errno;\n    file->window = cache_new_window();\n", "        failed = -errno;\n",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", CHANGES)
+def test_a_changed_program_reads_old_pages(name: str, tmp_path: Path) -> None:
+    with (
+        mounted(tmp_path / "mounted", changed(tmp_path, "pages.c", *CHANGES[name])) as mount,
+        pytest.raises(AssertionError),
+    ):
+        test_a_file_that_was_cut_has_zeros_where_it_grows_again(mount, 0)

@@ -139,7 +139,8 @@ def cache_words(
 )  # fmt: skip
 @click.option(
     "--cache", type=click.IntRange(1, 1 << 20),
-    help="MB of pages that were read or written, in memory, above the kernel's own cache; none if not given, and 256 with --ssd.",
+    help="MB of pages that were read or written, in memory, above the kernel's own cache; none if not given, and 256 "
+    "with --ssd.",
 )  # fmt: skip
 @click.option(
     "--ssd", type=click.Path(path_type=Path, dir_okay=False),
