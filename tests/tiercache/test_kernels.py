@@ -420,6 +420,25 @@ def test_each_of_many_hits_is_told(more: int) -> None:
     cache.close()
 
 
+def test_a_hit_is_told_before_a_page_comes_back() -> None:
+    """What a write-back could not write, and now can, is newer to the policy than the hits before the write-back."""
+    disk = Disk(PAGES, 0)
+    cache = TierCache(disk, pages=PAGES, frames=16, slots=0, batch=1, policy="lru")
+    cache.write(0, contents(0))
+    for page in range(16, 46, 2):
+        cache.read(page)
+    disk.broken = partial(writes_one_of, {0})
+    with pytest.raises(PgquernError):
+        cache.fsync()
+    disk.broken = lambda _operation: False
+    cache.read(16)
+    cache.fsync()
+    for page in range(47, 77, 2):
+        cache.read(page)
+    assert (cache.where(16), cache.where(0)) == (0, Where.IN_MEMORY)
+    cache.close()
+
+
 class SideBySideCleaned(SideBySide):
     """And a cleaner."""
 
