@@ -12,7 +12,8 @@ The files are given: `Files` says what is asked of them. Page, block and slot nu
 """
 
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from enum import IntEnum
 from itertools import islice
@@ -529,6 +530,12 @@ class RandomError(Exception):
     """There are no random numbers."""
 
 
+class Failure(IntEnum):
+    """Why a write-back has left a page dirty: it could not be written or synced; it could not be read on the SSD."""
+
+    STUCK, LOST = 1, 2
+
+
 class Found(IntEnum):
     """What a mount found in the SSD's place. Only OURS is used again, EMPTY, FOREIGN and OLD are begun anew."""
 
@@ -568,11 +575,26 @@ class Making:
 
 @dataclass
 class Held:
-    """A page on the SSD. dirty: newer than what the store has."""
+    """A page on the SSD. dirty: newer than what the store has. lost: its last write-back could not read it."""
 
     slot: int
     version: int
     dirty: bool
+    lost: bool = False
+
+
+class Gathered(NamedTuple):
+    """A block that is written back: the dirty pages to be written; whether it has others; what is at hand."""
+
+    block: int
+    asked: list[int]
+    leaves_out: bool
+    found: dict[int, bytes]
+    """Of those, and of the clean ones between that a tier has."""
+
+    @property
+    def dirty(self) -> dict[int, bytes]:
+        return {page: self.found[page] for page in self.asked if page in self.found}
 
 
 class TierCache:
@@ -619,7 +641,7 @@ class TierCache:
         self.version = 0
         self.expected: int | None = None
         """The page whose reading continues a sequential scan."""
-        self.failed = False
+        self.owes_error = False
         """A write-back has failed since the last fsync."""
         self._mount(slots)
 
@@ -672,7 +694,7 @@ class TierCache:
             self._write_back([])
         for at in range(0, len(blocks), self.batch):
             self._write_back(blocks[at : at + self.batch])
-        failed, self.failed = self.failed, False
+        failed, self.owes_error = self.owes_error, False
         if failed:
             raise WriteBackError
         self.unsure.clear()
@@ -697,6 +719,11 @@ class TierCache:
         if frames > 0 and not self._has_doomed() and len(self.memory) == self.frames:
             raise WriteBackError
         return len(self.memory_policy.doomed)
+
+    def failed(self) -> dict[int, Failure]:
+        """The pages that are dirty since their last write-back failed, in order."""
+        lost = {page for page in self.ssd_policy.aside if self.ssd[page].lost}
+        return {page: Failure.LOST if page in lost else Failure.STUCK for page in sorted(self._set_aside())}
 
     def _has_doomed(self) -> bool:
         """If no page is doomed, and no frame is free, some are now: those that were could not be written back."""
@@ -915,34 +942,36 @@ class TierCache:
         dirty = [page for tier in (self.memory, self.ssd) for page, copy in tier.items() if copy.dirty]
         return sorted({page // BLOCK_PAGES for page in dirty})
 
-    def _write_back_from(self, block: int) -> None:
-        """Behind this block, those that have failed before are left out."""
-        failed = {page // BLOCK_PAGES for policy in (self.memory_policy, self.ssd_policy) for page in policy.aside}
-        dirty = self._dirty_blocks()
-        if blocks := [other for other in dirty if other == block or (other > block and other not in failed)]:
-            self._write_back(blocks[: self.batch])
+    def _set_aside(self) -> set[int]:
+        return {*self.memory_policy.aside, *self.ssd_policy.aside}
 
-    def _write_back(self, blocks: Sequence[int]) -> bool:
+    def _write_back_from(self, block: int) -> None:
+        """Pages of this block that have failed before are left out, and behind it blocks that have such pages."""
+        aside = self._set_aside()
+        failed = {page // BLOCK_PAGES for page in aside}
+        blocks = [other for other in self._dirty_blocks() if other == block or (other > block and other not in failed)]
+        self._write_back(blocks[: self.batch], aside)
+
+    def _write_back(self, blocks: Sequence[int], without: Collection[int] = ()) -> bool:
         """Gather, take old contents off the SSD, write the store, sync it, call the pages clean: in this order.
 
         What was not written is set aside.
         """
-        asked = [self._dirty_pages(block) for block in blocks]
-        gathered = [self._gather(pages) for pages in asked]
-        done, written = False, [False] * len(blocks)
+        gathered = [self._gather(block, without) for block in blocks]
+        done, written = False, set[int]()
         if self._take_old_contents_off():
-            done, written = self._write_store(blocks, gathered)
-        for block, pages, (_, dirty), wrote in zip(blocks, asked, gathered, written, strict=True):
-            for page in pages:
-                self._settle(page, written=wrote and page in dirty)
-            whole = wrote and dirty.keys() >= set(pages)
+            done, written = self._write_store(gathered)
+        for block, asked, leaves_out, found in gathered:
+            for page in asked:
+                self._settle(page, written=page in written, lost=page not in found)
+            whole = written >= set(asked)
             done &= whole
-            if whole and block in self.unsure:
+            if whole and not leaves_out and block in self.unsure:
                 self.unsure.remove(block)
-        self.failed |= not done
+        self.owes_error |= not done
         return done
 
-    def _settle(self, page: int, *, written: bool) -> None:
+    def _settle(self, page: int, *, written: bool, lost: bool) -> None:
         for tier, policy in ((self.memory, self.memory_policy), (self.ssd, self.ssd_policy)):
             if page not in tier:
                 continue
@@ -952,6 +981,8 @@ class TierCache:
                     policy.bring_back(page)
             elif tier[page].dirty and page not in policy.aside:
                 policy.set_aside(page)
+        if page in self.ssd:
+            self.ssd[page].lost = lost
 
     def _take_old_contents_off(self) -> bool:
         if self.ssd_in_use and (self.ssd_owes or self.ssd_unsynced):
@@ -961,25 +992,23 @@ class TierCache:
                 return self._retire()
         return not self.retiring or self._retire()
 
-    def _write_store(
-        self, blocks: Sequence[int], gathered: Sequence[tuple[dict[int, bytes], dict[int, bytes]]]
-    ) -> tuple[bool, list[bool]]:
-        """Whether the store could be synced, and which blocks were written.
+    def _write_store(self, gathered: Sequence[Gathered]) -> tuple[bool, set[int]]:
+        """Whether the store could be synced, and which dirty pages it has then.
 
         Before, the trailer lists them, beside those of which a sync has failed: reads may give what no later sync makes
         durable, and if the process is killed, the next mount writes these once more.
         """
-        listed = self.unsure + [block for block in blocks if block not in self.unsure]
+        listed = self.unsure + [of.block for of in gathered if of.block not in self.unsure]
         try:
             self._write_trailer(listed)
-            written = [self._write_block(contents, dirty) for contents, dirty in gathered]
         except DeviceError:
-            return False, [False] * len(blocks)
+            return False, set()
+        written = {page for of in gathered for page in self._write_block(of)}
         try:
             self.files.sync_store()
         except DeviceError:
             self.unsure = listed
-            return False, [False] * len(blocks)
+            return False, set()
         self.synced_place = self.last_place
         return True, written
 
@@ -996,30 +1025,41 @@ class TierCache:
         pages = range(block * BLOCK_PAGES, (block + 1) * BLOCK_PAGES)
         return [p for p in pages if any(p in tier and tier[p].dirty for tier in (self.memory, self.ssd))]
 
-    def _gather(self, dirty: Sequence[int]) -> tuple[dict[int, bytes], dict[int, bytes]]:
-        """The contents of a block's dirty pages and of the clean ones between that a tier has; and the dirty alone."""
+    def _gather(self, block: int, without: Collection[int]) -> Gathered:
+        """Without these pages."""
+        dirty = self._dirty_pages(block)
+        asked = [page for page in dirty if page not in without]
         found: dict[int, bytes] = {}
-        for page in range(dirty[0], dirty[-1] + 1):
+        for page in sorted({*range(asked[0], asked[-1] + 1)}.difference(without)):
             contents = self.memory[page].contents if page in self.memory else None
             if contents is None and page in self.ssd:
                 contents = self._read_ssd(page)
             if contents is not None:
                 found[page] = contents
-        return found, {page: found[page] for page in dirty if page in found}
+        return Gathered(block, asked, len(asked) < len(dirty), found)
 
-    def _write_block(self, found: dict[int, bytes], dirty: dict[int, bytes]) -> bool:
-        """A request for each run of pages; if that were more than two, one reads what lies between, one writes all."""
-        runs = _runs(found, dirty)
+    def _write_block(self, of: Gathered) -> set[int]:
+        """A request for each run of pages; if that were more than two, one reads what lies between, one writes all. But
+        what lies between may be a page that is left out. The dirty pages that the store has then: if it does not take a
+        run, each of these is a request."""
+        dirty, written = of.dirty, set[int]()
+        runs = _runs(of.found, dirty)
+        if len(runs) > 2 and not of.leaves_out:
+            first, last = min(dirty), max(dirty)
+            with suppress(DeviceError):
+                stored = self.files.read_store(first, last - first + 1)
+                runs = [(first, [of.found.get(first + i, old) for i, old in enumerate(stored)])]
+        for first, contents in runs:
+            pages = [page for page in range(first, first + len(contents)) if page in dirty]
+            if self._stores(first, contents):
+                written.update(pages)
+            elif len(contents) > 1:
+                written.update(page for page in pages if self._stores(page, [dirty[page]]))
+        return written
+
+    def _stores(self, page: int, contents: Sequence[bytes]) -> bool:
         try:
-            if len(runs) > 2:
-                first, last = min(dirty), max(dirty)
-                try:
-                    stored = self.files.read_store(first, last - first + 1)
-                    runs = [(first, [found.get(first + i, old) for i, old in enumerate(stored)])]
-                except DeviceError:
-                    pass
-            for page, contents in runs:
-                self.files.write_store(page, contents)
+            self.files.write_store(page, contents)
         except DeviceError:
             return False
         return True

@@ -167,6 +167,7 @@ pgq_status pgq_tiercache_write(pgq_tiercache *c, uint64_t page, const void *cont
     if (page >= c->options.pages)
         return refused(PGQ_TIERCACHE_PAGE, 0);
     lock_map(c);
+    pgq_tiercache_tell_hits(c);
     uint32_t frame;
     do {
         frame = tier_find(&c->memory, page);
@@ -223,6 +224,7 @@ pgq_tiercache_counts pgq_tiercache_count(pgq_tiercache *c)
     if (c == NULL)
         return counts;
     lock_map(c);
+    pgq_tiercache_tell_hits(c);
     counts = c->counts;
     counts.ssd_in_use = c->ssd_in_use;
     unlock_map(c);

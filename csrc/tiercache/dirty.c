@@ -99,12 +99,13 @@ void pgq_tiercache_dirty_set(dirty_blocks *d, uint64_t block, uint32_t bit, page
         entry = d->spare;
         HOLDS(entry != NONE && state != CLEAN);
         d->spare = d->of[entry].before;
-        d->of[entry] = (dirty_block){block, since, 0, 0, NONE, NONE};
+        d->of[entry] = (dirty_block){block, since, 0, 0, 0, NONE, NONE};
     }
     dirty_block *b = &d->of[entry];
     bool was_in = b->pages != 0, was_stuck = b->stuck != 0;
     b->pages = state != CLEAN ? b->pages | bit : b->pages & ~bit;
-    b->stuck = state == STUCK ? b->stuck | bit : b->stuck & ~bit;
+    b->stuck = state >= STUCK ? b->stuck | bit : b->stuck & ~bit;
+    b->lost = state == LOST ? b->lost | bit : b->lost & ~bit;
     if (was_in && b->pages != 0 && was_stuck == (b->stuck != 0))
         return;
     if (was_in)
@@ -117,11 +118,19 @@ void pgq_tiercache_dirty_set(dirty_blocks *d, uint64_t block, uint32_t bit, page
     }
 }
 
-uint32_t pgq_tiercache_dirty_pages(dirty_blocks *d, uint64_t block)
+/* Of pages in a tier, whichever tier that is. */
+static uint32_t in_any_tier(uint32_t pages)
 {
-    uint32_t entry = *find_in_both(d, block), pages = entry == NONE ? 0 : d->of[entry].pages;
-
     return (pages | pages >> PGQ_TIERCACHE_BLOCK_PAGES) & 0xFFFF;
+}
+
+uint32_t pgq_tiercache_dirty_pages(dirty_blocks *d, uint64_t block, bool stuck)
+{
+    uint32_t entry = *find_in_both(d, block);
+
+    if (entry == NONE)
+        return 0;
+    return in_any_tier(d->of[entry].pages) & ~(stuck ? 0 : in_any_tier(d->of[entry].stuck));
 }
 
 /* The first entry from a block on. */
@@ -146,4 +155,22 @@ const dirty_block *pgq_tiercache_dirty_next(const dirty_blocks *d, uint64_t from
     if (entry == NONE || (other != NONE && d->of[other].block < d->of[entry].block))
         entry = other;
     return entry == NONE ? NULL : &d->of[entry];
+}
+
+page_state pgq_tiercache_dirty_next_stuck(const dirty_blocks *d, uint64_t from, uint64_t *page)
+{
+    const uint64_t n = PGQ_TIERCACHE_BLOCK_PAGES;
+    uint32_t entry;
+
+    for (uint64_t block = from / n; (entry = next_in(d, d->trees[true], block)) != NONE;
+         block = d->of[entry].block + 1) {
+        const dirty_block *b = &d->of[entry];
+
+        for (uint64_t k = b->block == from / n ? from % n : 0; k < n; k++)
+            if (in_any_tier(b->stuck) >> k & 1) {
+                *page = b->block * n + k;
+                return in_any_tier(b->lost) >> k & 1 ? LOST : STUCK;
+            }
+    }
+    return CLEAN;
 }

@@ -15,12 +15,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* What is known of a page in a tier. STUCK: dirty, and set aside. */
-typedef enum page_state { CLEAN, DIRTY, STUCK } page_state;
+/* What is known of a page in a tier. STUCK: dirty, and set aside. LOST: so, since it could not be read. */
+typedef enum page_state { CLEAN, DIRTY, STUCK, LOST } page_state;
 
 typedef struct dirty_block {
     uint64_t block, since; /* since: the version of the page that made it dirty */
-    uint32_t pages, stuck; /* bit k: page k, in memory; 16 + k: on the SSD */
+    /* bit k: page k, in memory; 16 + k: on the SSD. What is lost is stuck, too. */
+    uint32_t pages, stuck, lost;
     uint32_t before,
         after; /* in the tree, the parts below it; of one that is free, `before` is the next free one */
 } dirty_block;
@@ -40,10 +41,13 @@ bool pgq_tiercache_dirty_make(dirty_blocks *d, uint32_t n);
  */
 void pgq_tiercache_dirty_set(dirty_blocks *d, uint64_t block, uint32_t bit, page_state state, uint64_t since);
 
-/* The pages of a block that are dirty in a tier or in both, bit k: page k. 0: it is none of these blocks. */
-uint32_t pgq_tiercache_dirty_pages(dirty_blocks *d, uint64_t block);
+/* The pages of a block that are dirty in a tier or in both, bit k: page k. false: those that are stuck are left out. */
+uint32_t pgq_tiercache_dirty_pages(dirty_blocks *d, uint64_t block, bool stuck);
 
 /* The first one from a block on; NULL: there is none. Good until the next change. false: those with a stuck page are left out. */
 const dirty_block *pgq_tiercache_dirty_next(const dirty_blocks *d, uint64_t from, bool stuck);
+
+/* The first page from one on that is stuck: STUCK or LOST. CLEAN: there is none, and *page stays. */
+page_state pgq_tiercache_dirty_next_stuck(const dirty_blocks *d, uint64_t from, uint64_t *page);
 
 #endif

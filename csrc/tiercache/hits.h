@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: PostgreSQL */
 /*
- * Hits that the policy does not know yet. A hit takes no lock: it notes its page in a stripe of its thread's. Who takes `map` tells
+ * Hits that the policy does not know yet. A hit takes no lock: it notes its page in a stripe of its thread's. Who has `map` tells
  * the policy what is noted, before he looks at it (pgq_tiercache_tell_hits). So the policy misses no hit, and for one thread it is as
  * if it had known each at once. Ding, Jiang, Zhang: "BP-Wrapper: a system framework making any replacement algorithms (almost) lock
  * contention free", ICDE 2009, does so with a queue a thread.

@@ -77,11 +77,11 @@ typedef struct trailer {
 /* A block that a write-back has gathered: what is to be written, as it was under `map`. */
 typedef struct gathered {
     uint64_t block;
-    uint32_t asked, have, dirty; /* bit k: page k of the block is dirty; is at hand; is both */
+    /* bit k: page k is dirty and to be written; is dirty and not to be; is at hand; is to be written and at hand; was written */
+    uint32_t asked, left_out, have, dirty, written;
     uint64_t versions[BLOCK_PAGES];
     uint32_t slots[BLOCK_PAGES]; /* that are to be read; TABLE_NONE: none */
     uint8_t *bytes;
-    bool written;
 } gathered;
 
 /* Pages of a block that a thread reads from a file. */
@@ -178,11 +178,11 @@ static inline void tier_mark(tier *t, uint32_t entry, bool dirty)
     tier_tell(t, entry, dirty ? DIRTY : CLEAN);
 }
 
-/* A dirty page is no victim, for now. */
-static inline void tier_set_aside(tier *t, uint32_t entry)
+/* A dirty page, STUCK or LOST, is no victim, for now. */
+static inline void tier_set_aside(tier *t, uint32_t entry, page_state state)
 {
-    HOLDS(t->dirty[entry]);
-    tier_tell(t, entry, STUCK);
+    HOLDS(t->dirty[entry] && state >= STUCK);
+    tier_tell(t, entry, state);
     policy_set_aside(&t->policy, entry);
 }
 
@@ -256,14 +256,14 @@ static inline bool same_id(const store_id *a, const store_id *b)
 
 /* ---- `map` ---- */
 
-/* The policy hears of the hits that are noted; or of one, whose page may have left the frame since. */
+/* The policy of the memory hears of the hits that are noted; or of one, whose page may have left the frame since. Who has not had `map` all
+   the time since the last call tells them before that policy is asked or told anything, and before touches or hits are counted. */
 void pgq_tiercache_tell_hits(pgq_tiercache *c);
 void pgq_tiercache_tell_hit(pgq_tiercache *c, hit h);
 
 static inline void lock_map(pgq_tiercache *c)
 {
     pthread_mutex_lock(&c->map);
-    pgq_tiercache_tell_hits(c);
 }
 
 static inline void unlock_map(pgq_tiercache *c)
@@ -276,7 +276,6 @@ static inline void wait_with_map(pgq_tiercache *c, pthread_cond_t *condition)
 {
     readers_open(&c->readers);
     pthread_cond_wait(condition, &c->map);
-    pgq_tiercache_tell_hits(c);
 }
 
 /* ---- frames; `map` is held ---- */
@@ -401,7 +400,7 @@ bool pgq_tiercache_retire(pgq_tiercache *c);
 
 /* ---- write-back; `map` is held, and released meanwhile ---- */
 
-/* Write back the dirty blocks from this one on, a batch at most. What cannot be written is set aside. */
+/* Write back what is dirty and not set aside, from this block on, a batch at most. What cannot be written is set aside. */
 void pgq_tiercache_write_back_for_room(pgq_tiercache *c, uint64_t block);
 
 #endif

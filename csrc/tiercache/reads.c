@@ -119,6 +119,7 @@ static pgq_code load_from_store(pgq_tiercache *c, uint64_t page, void *contents,
             fill_frames(c, &l, bytes);
     }
     lock_map(c);
+    pgq_tiercache_tell_hits(c);
     c->reads_ahead &= n == 1;
     end_load(c, &l, 0, 1, done);
     *again = l.old & 1;
@@ -146,6 +147,7 @@ static pgq_code load_from_ssd(pgq_tiercache *c, uint64_t page, uint32_t slot, vo
     if (done)
         fill_frames(c, &l, contents);
     lock_map(c);
+    pgq_tiercache_tell_hits(c);
     end_load(c, &l, version, TWICE, done);
     bool held = tier_find(&c->ssd, page) == slot;
     if (done && held)
@@ -177,6 +179,7 @@ static bool hit_without_map(pgq_tiercache *c, uint64_t page, void *contents)
     readers_leave(&c->readers, h.frame, &c->map);
     if (!hits_note(c->hits, h)) {
         lock_map(c);
+        pgq_tiercache_tell_hits(c);
         pgq_tiercache_tell_hit(c, h);
         unlock_map(c);
     }
@@ -219,6 +222,7 @@ pgq_status pgq_tiercache_read(pgq_tiercache *c, uint64_t page, void *contents)
     if (hit_without_map(c, page, contents))
         return accepted();
     lock_map(c);
+    pgq_tiercache_tell_hits(c);
     for (bool again = true; again;) {
         again = false;
         uint32_t frame = tier_find(&c->memory, page);
@@ -237,6 +241,7 @@ pgq_status pgq_tiercache_read(pgq_tiercache *c, uint64_t page, void *contents)
         }
         if (is_coming(c, page)) {
             wait_with_map(c, &c->arrived[page / BLOCK_PAGES % LOADS]);
+            pgq_tiercache_tell_hits(c);
             again = true;
         } else {
             code = read_below(c, page, contents, &again);

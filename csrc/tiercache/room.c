@@ -57,6 +57,7 @@ static bool move_to_ssd(pgq_tiercache *c, uint32_t frame, uint32_t slot, uint32_
     unlock_map(c);
     bool put = pgq_tiercache_ssd_put(c, slot, &image);
     lock_map(c);
+    pgq_tiercache_tell_hits(c);
     HOLDS(c->leaving[frame] && c->leaves > 0 && c->users[slot] == 1 && tier_find(&c->memory, page) == frame);
     (void)close_frame(c, frame);
     c->leaving[frame] = false;
@@ -94,6 +95,7 @@ static void write_back(pgq_tiercache *c, const making *m, uint64_t page)
         wait_with_map(c, &c->flush_begins);
     else
         pgq_tiercache_write_back_for_room(c, page / BLOCK_PAGES);
+    pgq_tiercache_tell_hits(c);
 }
 
 /* A clean page leaves the SSD, or a dirty one is written back. true: a slot is free now. */
@@ -111,13 +113,20 @@ static bool free_a_slot(pgq_tiercache *c, making *m)
     return pgq_tiercache_ssd_evict(c, slot);
 }
 
+/* A slot has no users any more, or a frame is not leaving any more. */
+static void wait_for_others(pgq_tiercache *c)
+{
+    wait_with_map(c, &c->settled);
+    pgq_tiercache_tell_hits(c);
+}
+
 static void step_to_ssd(pgq_tiercache *c, making *m, uint32_t frame)
 {
     if (c->ssd.free_count == 0 && !free_a_slot(c, m))
         return;
     uint32_t slot = pgq_tiercache_ssd_take(c);
     if (slot == TABLE_NONE)
-        wait_with_map(c, &c->settled);
+        wait_for_others(c);
     else
         m->may_use_ssd = move_to_ssd(c, frame, slot, &m->left);
 }
@@ -212,7 +221,7 @@ pgq_code pgq_tiercache_make_room(pgq_tiercache *c, uint32_t wanted, bool insists
         if (step_to_room(c, &m))
             continue;
         if (c->leaves > 0) {
-            wait_with_map(c, &c->settled);
+            wait_for_others(c);
             continue;
         }
         if (!insists)
@@ -244,6 +253,7 @@ pgq_status pgq_tiercache_clean(pgq_tiercache *c, uint32_t frames, uint32_t steps
     if (frames > c->options.frames / 2)
         return refused(PGQ_TIERCACHE_OPTIONS, 0);
     lock_map(c);
+    pgq_tiercache_tell_hits(c);
     if (frames != c->kept) {
         c->kept = frames;
         c->memory.policy.holds = c->memory.n - frames;

@@ -133,7 +133,7 @@ static bool was_written(const gathered batch[], size_t n, uint64_t block)
 {
     for (size_t i = 0; i < n; i++)
         if (batch[i].block == block)
-            return batch[i].written && batch[i].dirty == batch[i].asked;
+            return batch[i].written == batch[i].asked && batch[i].left_out == 0;
     return false;
 }
 

@@ -180,7 +180,10 @@ void pgq_tiercache_close(pgq_tiercache *cache);
  * caller's affair, and the next open, whatever its options, counts the SSD as OLD.
  *
  * write_back: writes what is dirty in a block of 16 pages to the durable store, and syncs the store. Fails with
- * PGQ_TIERCACHE_WRITE_BACK: the pages stay dirty, and the next fsync gives the error too.
+ * PGQ_TIERCACHE_WRITE_BACK: what was not written, or not synced, stays dirty, and the next fsync gives the error too.
+ *
+ * Each write-back writes neighbouring pages by one request. If that fails, each dirty page of it is a request: so only those that the
+ * store does not take alone stay dirty (pgq_tiercache_failed), and a store that takes nothing costs 17 writes a block at most.
  *
  * fsync: makes durable all that was written before the call. It fails with PGQ_TIERCACHE_WRITE_BACK if that did not
  * succeed, or if a write-back has failed since the last fsync, be it one that only made room. What is still dirty is tried
@@ -250,6 +253,23 @@ enum {
     PGQ_TIERCACHE_SSD_DIRTY = 8
 };
 uint32_t pgq_tiercache_where(pgq_tiercache *cache, uint64_t page);
+
+/* Why a write-back has left a page dirty. */
+typedef enum pgq_tiercache_failure {
+    PGQ_TIERCACHE_FAILED_NONE = 0,
+    PGQ_TIERCACHE_FAILED_STUCK = 1, /* it could not be written or synced */
+    PGQ_TIERCACHE_FAILED_LOST = 2,  /* it stood on the SSD alone, and could not be read there */
+} pgq_tiercache_failure;
+
+/*
+ * The first page from one on that is dirty since its last write-back failed, and the reason. NONE: there is none, or a pointer is NULL;
+ * then *page stays. Who asks from 0 on, and then from *page + 1 on, sees all, in order. No file is read or written.
+ *
+ * After an fsync that failed these are all that it has left dirty, but for pages that were on their way to the SSD. A page is one of
+ * them until a write-back has written and synced it; a lost one, until it is written again; and each, until a write that finds no other
+ * room brings all of them back, to try them again.
+ */
+pgq_tiercache_failure pgq_tiercache_failed(pgq_tiercache *cache, uint64_t from, uint64_t *page);
 
 /* What open found in the SSD's place. */
 typedef enum pgq_tiercache_ssd_found {

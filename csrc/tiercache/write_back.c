@@ -25,15 +25,17 @@ static void take_page(pgq_tiercache *c, gathered *g, uint32_t k)
     }
 }
 
-/* The dirty pages of a block, and the clean ones between them that are at hand. `map` is held. */
-static void gather(pgq_tiercache *c, gathered *g)
+/* The dirty pages of a block, and the clean ones between them that are at hand. stuck: be it some that have failed. `map` is held. */
+static void gather(pgq_tiercache *c, gathered *g, bool stuck)
 {
-    g->asked = pgq_tiercache_dirty_pages(&c->dirty, g->block);
-    g->have = g->dirty = 0;
-    g->written = false;
+    g->asked = pgq_tiercache_dirty_pages(&c->dirty, g->block, stuck);
+    g->left_out = stuck ? 0 : pgq_tiercache_dirty_pages(&c->dirty, g->block, true) & ~g->asked;
+    g->have = g->dirty = g->written = 0;
     for (uint32_t k = 0; k < BLOCK_PAGES; k++) {
+        bool between = g->asked >> k != 0 && (g->asked & (((uint32_t)2 << k) - 1)) != 0;
+
         g->slots[k] = TABLE_NONE;
-        if (g->asked >> k != 0 && (g->asked & (((uint32_t)2 << k) - 1)) != 0)
+        if (between && !(g->left_out >> k & 1))
             take_page(c, g, k);
     }
 }
@@ -58,13 +60,13 @@ static bool has_gathered(pgq_tiercache *c, gathered *g)
 }
 
 /* All as of one moment. `map` is held, and released meanwhile. */
-static bool gather_all(pgq_tiercache *c, size_t n)
+static bool gather_all(pgq_tiercache *c, size_t n, bool stuck)
 {
     bool all = true;
 
     HOLDS(n <= c->options.batch);
     for (size_t i = 0; i < n; i++)
-        gather(c, &c->batch[i]);
+        gather(c, &c->batch[i], stuck);
     unlock_map(c);
     for (size_t i = 0; i < n; i++)
         read_slots(c, &c->batch[i]);
@@ -105,12 +107,13 @@ static uint32_t runs(const gathered *g)
 }
 
 /* Each run is a request. If there are more than two, one request reads what lies between, and one writes all. No other
-   write-back runs, and no tier has had these pages: the store's contents are the newest ones. */
+   write-back runs, and no tier has had these pages: the store's contents are the newest ones. But a page that is left out has newer
+   ones, and the store would not take it. */
 static bool fill_gaps(pgq_tiercache *c, gathered *g)
 {
     uint32_t first = next_dirty(g, 0), last = BLOCK_PAGES - 1;
 
-    if (runs(g) <= 2)
+    if (runs(g) <= 2 || g->left_out != 0)
         return true;
     while (!(g->dirty >> last & 1))
         last--;
@@ -126,20 +129,37 @@ static bool fill_gaps(pgq_tiercache *c, gathered *g)
     return true;
 }
 
+static bool write_pages(pgq_tiercache *c, const gathered *g, uint32_t k, uint32_t end)
+{
+    return pgq_tiercache_write_all(c, PGQ_TIERCACHE_FILE_STORE, g->bytes + PAGE * k, PAGE * (end - k),
+                                   PAGE * (g->block * BLOCK_PAGES + k));
+}
+
+/* The dirty pages of a run that the store has then. If it does not take the run, each of them is a request: one that cannot be written
+   holds no other one. What a write that has failed may have left of them is overwritten by the same bytes. */
+static uint32_t write_run(pgq_tiercache *c, const gathered *g, uint32_t k, uint32_t end)
+{
+    uint32_t pages = g->dirty & (((uint32_t)1 << end) - ((uint32_t)1 << k)), written = 0;
+
+    if (write_pages(c, g, k, end))
+        return pages;
+    for (uint32_t one = k; end - k > 1 && one < end; one++)
+        if (pages >> one & 1 && write_pages(c, g, one, one + 1))
+            written |= (uint32_t)1 << one;
+    return written;
+}
+
 /* Without a gap read, the runs are written one by one. */
-static bool write_block(pgq_tiercache *c, gathered *g)
+static void write_block(pgq_tiercache *c, gathered *g)
 {
     HOLDS((g->dirty & ~g->have) == 0); /* else a run would have no end */
     (void)fill_gaps(c, g);
     for (uint32_t k = next_dirty(g, 0); k < BLOCK_PAGES;) {
         uint32_t end = run_end(g, k);
 
-        if (!pgq_tiercache_write_all(c, PGQ_TIERCACHE_FILE_STORE, g->bytes + PAGE * k, PAGE * (end - k),
-                                     PAGE * (g->block * BLOCK_PAGES + k)))
-            return false;
+        g->written |= write_run(c, g, k, end);
         k = next_dirty(g, end);
     }
-    return true;
 }
 
 /* ---- the steps ---- */
@@ -177,12 +197,12 @@ static void call_clean(tier *t, uint64_t page, uint64_t version)
 }
 
 /* Not written: no victim, for now. */
-static void set_aside(pgq_tiercache *c, tier *t, uint64_t page)
+static void set_aside(pgq_tiercache *c, tier *t, uint64_t page, page_state state)
 {
     uint32_t entry = tier_find(t, page);
 
     if (entry != TABLE_NONE && t->dirty[entry] && !(t == &c->memory && c->leaving[entry]))
-        tier_set_aside(t, entry);
+        tier_set_aside(t, entry, state);
 }
 
 /* What has become of the dirty pages of a block. */
@@ -191,12 +211,12 @@ static void settle(pgq_tiercache *c, const gathered *g)
     for (uint32_t k = 0; k < BLOCK_PAGES; k++) {
         uint64_t page = g->block * BLOCK_PAGES + k;
 
-        if (g->written && g->dirty >> k & 1) {
+        if (g->written >> k & 1) {
             call_clean(&c->memory, page, g->versions[k]);
             call_clean(&c->ssd, page, g->versions[k]);
         } else if (g->asked >> k & 1) {
-            set_aside(c, &c->memory, page);
-            set_aside(c, &c->ssd, page);
+            set_aside(c, &c->memory, page, STUCK);
+            set_aside(c, &c->ssd, page, g->dirty >> k & 1 ? STUCK : LOST);
         }
     }
 }
@@ -207,21 +227,24 @@ static bool write_store(pgq_tiercache *c, size_t n)
     if (!pgq_tiercache_store_announce(c, c->batch, n))
         return false;
     bool all = true;
-    for (size_t i = 0; i < n; i++)
-        all &= c->batch[i].written = write_block(c, &c->batch[i]);
+    for (size_t i = 0; i < n; i++) {
+        write_block(c, &c->batch[i]);
+        all &= c->batch[i].written == c->batch[i].dirty;
+    }
     bool synced = pgq_tiercache_sync_file(c, PGQ_TIERCACHE_FILE_STORE);
     if (!synced)
         for (size_t i = 0; i < n; i++)
-            c->batch[i].written = false;
+            c->batch[i].written = 0;
     pgq_tiercache_store_settle(c, c->batch, n, synced);
     return all && synced;
 }
 
-/* The first n blocks of the batch. Both locks are held; `map` is released while the files are written. */
-static pgq_code write_back(pgq_tiercache *c, size_t n)
+/* The first n blocks of the batch. stuck: be it pages that have failed. Both locks are held; `map` is released while the files are
+   written. */
+static pgq_code write_back(pgq_tiercache *c, size_t n, bool stuck)
 {
     HOLDS(IS_LOCKED(&c->flushing) && IS_LOCKED(&c->map));
-    bool done = gather_all(c, n);
+    bool done = gather_all(c, n, stuck);
 
     if (take_old_contents_off(c)) {
         unlock_map(c);
@@ -230,6 +253,7 @@ static pgq_code write_back(pgq_tiercache *c, size_t n)
     } else {
         done = false;
     }
+    pgq_tiercache_tell_hits(c);
     for (size_t i = 0; i < n; i++)
         settle(c, &c->batch[i]);
     c->failed |= !done;
@@ -270,22 +294,22 @@ static size_t list(pgq_tiercache *c, size_t n, uint64_t from, uint64_t version, 
     return n;
 }
 
-/* One block, as the first of the batch. false: it is clean. */
-static bool begin_list(pgq_tiercache *c, uint64_t block)
+/* One block, as the first of the batch. false: no page of it is to be written. */
+static bool begin_list(pgq_tiercache *c, uint64_t block, bool stuck)
 {
     c->batch[0].block = block;
-    return pgq_tiercache_dirty_pages(&c->dirty, block) != 0;
+    return pgq_tiercache_dirty_pages(&c->dirty, block, stuck) != 0;
 }
 
-/* Behind this block, those that have failed before are left out. Another write-back may have made it clean meanwhile: then there may be
-   room, and nothing is done. */
+/* Pages of this block that have failed before are left out, and behind it blocks that have such pages. Another write-back may have
+   made it clean meanwhile, or failed: then there may be room, or another victim, and nothing is done. */
 void pgq_tiercache_write_back_for_room(pgq_tiercache *c, uint64_t block)
 {
     unlock_map(c);
     pthread_mutex_lock(&c->flushing);
     lock_map(c);
-    if (begin_list(c, block))
-        (void)write_back(c, list(c, 1, block + 1, c->version, false));
+    if (begin_list(c, block, false))
+        (void)write_back(c, list(c, 1, block + 1, c->version, false), false);
     pthread_mutex_unlock(&c->flushing);
 }
 
@@ -296,7 +320,7 @@ pgq_status pgq_tiercache_write_back(pgq_tiercache *c, uint64_t block)
     if (block >= c->options.pages / BLOCK_PAGES)
         return refused(PGQ_TIERCACHE_PAGE, 0);
     begin_flush(c);
-    pgq_code code = begin_list(c, block) ? write_back(c, 1) : PGQ_OK;
+    pgq_code code = begin_list(c, block, true) ? write_back(c, 1, true) : PGQ_OK;
     end_flush(c);
     return (pgq_status){code, 0};
 }
@@ -313,9 +337,9 @@ pgq_status pgq_tiercache_fsync(pgq_tiercache *c)
        is retired. */
     bool trusted = c->ssd_in_use && !c->options.write_through;
     if (n == 0 && (c->retiring || (trusted && c->ssd_owes)))
-        (void)write_back(c, 0);
+        (void)write_back(c, 0, true);
     while (n > 0) {
-        (void)write_back(c, n);
+        (void)write_back(c, n, true);
         n = list(c, 0, c->batch[n - 1].block + 1, version, true);
     }
     pgq_code code = c->failed ? PGQ_TIERCACHE_WRITE_BACK : PGQ_OK;
@@ -324,4 +348,16 @@ pgq_status pgq_tiercache_fsync(pgq_tiercache *c)
     c->failed = false;
     end_flush(c);
     return (pgq_status){code, 0};
+}
+
+pgq_tiercache_failure pgq_tiercache_failed(pgq_tiercache *c, uint64_t from, uint64_t *page)
+{
+    if (c == NULL || page == NULL)
+        return PGQ_TIERCACHE_FAILED_NONE;
+    lock_map(c);
+    page_state state = pgq_tiercache_dirty_next_stuck(&c->dirty, from, page);
+    unlock_map(c);
+    return state == LOST    ? PGQ_TIERCACHE_FAILED_LOST
+           : state == STUCK ? PGQ_TIERCACHE_FAILED_STUCK
+                            : PGQ_TIERCACHE_FAILED_NONE;
 }

@@ -7,7 +7,7 @@ reads still give it, and the next sync succeeds (Linux drops such pages, as Post
 process leaves all as it is; a power loss leaves what is durable, and some of what was not synced.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Container, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 from random import Random
@@ -206,6 +206,12 @@ class Between(Disk):
 def is_put(operation: Operation) -> bool:
     """A page is written to a slot of the SSD, whose unit is a sector."""
     return (operation.what, operation.file, operation.size) == ("write", File.SSD, SLOT)
+
+
+def writes_one_of(pages: Container[int], operation: Operation) -> bool:
+    """Of the store."""
+    first, end = operation.offset // PAGE_SIZE, (operation.offset + operation.size) // PAGE_SIZE
+    return operation[:2] == ("write", File.STORE) and any(page in pages for page in range(first, end))
 
 
 def contents(number: int) -> bytes:

@@ -42,5 +42,6 @@ CALLS: dict[str, Callable[[], Call]] = {
     "TierCache.fsync": lambda: on("fsync"),
     "TierCache.clean": lambda: on("clean", 4, 8),
     "TierCache.where": lambda: on("where", 3),
+    "TierCache.failed": lambda: on("failed"),
     "TierCache.counts": lambda: on("counts"),
 }

@@ -2,12 +2,12 @@
 """The oracle's runs as steps of the proof, and the program that was extracted from it."""
 
 import subprocess
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from typing import Any
 
 from pgquern.tiercache import File
 
-from ref.tiercache import BLOCK_PAGES, Frame, Slot, TierCache
+from ref.tiercache import BLOCK_PAGES, Frame, Gathered, Slot, TierCache
 from tests.common.extraction import program
 from tests.tiercache.devices import Operation, Records
 
@@ -116,22 +116,21 @@ class Traced(TierCache):
         finally:
             self.steps.append([9])
 
-    def _write_back(self, blocks: Sequence[int]) -> bool:
+    def _write_back(self, blocks: Sequence[int], without: Collection[int] = ()) -> bool:
         asked = [
             page
             for block in blocks
             for page in range(block * BLOCK_PAGES, (block + 1) * BLOCK_PAGES)
-            if any(page in tier and tier[page].dirty for tier in (self.memory, self.ssd))
+            if page not in without and any(page in tier and tier[page].dirty for tier in (self.memory, self.ssd))
         ]
         self.whole: list[int] = []
-        self.part: list[int] = []
         before, stale = len(self.records.log), sorted(self.stale)
         at = len(self.steps)
-        done = super()._write_back(blocks)
+        done = super()._write_back(blocks, without)
         del self.steps[at:]  # What a retired SSD forgets is part of the step.
         made = list(enumerate(self.records.log))[before:]
         if any(operation[:2] == ("write", File.STORE) for _, operation in made):
-            lists = [n for pages in (asked, self.whole, self.part) for n in (len(pages), *pages)]
+            lists = [n for pages in (asked, self.whole, ()) for n in (len(pages), *pages)]
             syncs = [
                 at not in self.records.fail for at, operation in made if operation == Operation("sync", File.STORE)
             ]
@@ -148,17 +147,16 @@ class Traced(TierCache):
             self.steps.append([7, stale[scrubbed - 1] + 1 if scrubbed else 0, told, forgets])
         return done
 
-    def _write_block(self, found: dict[int, bytes], dirty: dict[int, bytes]) -> bool:
+    def _write_block(self, of: Gathered) -> set[int]:
         before = len(self.records.log)
-        done = super()._write_block(found, dirty)
-        written = [
+        written = super()._write_block(of)
+        self.whole += [
             page
             for at, operation in list(enumerate(self.records.log))[before:]
             if operation.what == "write" and at not in self.records.fail
             for page in range(operation.offset // 8192, (operation.offset + operation.size) // 8192)
         ]
-        (self.whole if done else self.part).extend(written)
-        return done
+        return written
 
 
 def power_loss(records: Records, pages: int, slots: int) -> Step:

@@ -27,6 +27,7 @@ from tests.tiercache.devices import (
     everything,
     nothing,
     whole_writes,
+    writes_one_of,
 )
 
 every = pytest.mark.parametrize("policy", every_variant(variants()))
@@ -189,6 +190,11 @@ class SideBySide(RuleBasedStateMachine):
             at = len(device.log)
             device.fail |= {at + n: fault for n, fault in after.items()}
 
+    @rule(pages=st.sets(BUSY, max_size=4))
+    def go_bad(self, pages: set[int]) -> None:
+        """These pages of the store cannot be written until the next crash; others can again."""
+        self.disk.broken = self.records.broken = partial(writes_one_of, pages)
+
     @rule(
         seed=st.none() | st.integers(0, 2**16),
         ssd=st.sampled_from(["keeps", "keeps", "keeps", "lost", "older"]),
@@ -204,6 +210,7 @@ class SideBySide(RuleBasedStateMachine):
             if seed is not None:
                 device.lose_power(whole_writes(seed))
             device.heal()
+        self.go_bad(set())
         if ssd != "keeps":
             self.disk.replace_ssd(older[0] if ssd == "older" and older else None)
             self.records.replace_ssd(older[1] if ssd == "older" and older else None)
@@ -224,6 +231,7 @@ class SideBySide(RuleBasedStateMachine):
     @invariant()
     def pages_stand_in_the_same_places(self) -> None:
         if self.kernel is not None:
+            assert self.kernel.failed() == self.oracle.failed()
             assert [self.kernel.where(page) for page in range(PAGES)] == [
                 where(self.oracle, page) for page in range(PAGES)
             ]
@@ -249,25 +257,26 @@ def outcome(call: Callable[[], Any]) -> tuple[int, Any]:
 
 @every
 def test_many_dirty_blocks_are_written_back_as_by_the_definition(policy: str) -> None:
-    """Operation by operation, on a store of which some blocks, or all, cannot be written for a while."""
+    """Operation by operation, on a store of which some pages, or all, cannot be written for a while."""
     pages, slots, rng = 3200, 100, Random(7)
-    bad: list[int] = []
+    bad: set[int] = set()
     disk, records = Disk(pages, slots), Records()
     for device in (disk, records):
-        device.broken = lambda operation: (
-            operation[:2] == ("write", File.STORE) and operation.offset // ref.PAGE_SIZE // ref.BLOCK_PAGES in bad
-        )
+        device.broken = partial(writes_one_of, bad)
     sizes: Any = {"pages": pages, "frames": 16, "slots": slots, "batch": 5, "policy": policy}
     kernel, oracle = TierCache(disk, **sizes), ref.TierCache(records, **sizes)
     for at in range(700):
         if at % 500 in (0, 250, 450):
-            bad[:] = rng.sample(range(pages // ref.BLOCK_PAGES), 200 if at % 500 == 250 else 40)
+            bad.clear()
+            bad.update(rng.sample(range(pages), pages if at % 500 == 250 else pages // 5))
         page, call = rng.randrange(pages), rng.choice([_write, _write, _write, _read])
         found = [outcome(partial(call, cache, page, contents(at))) for cache in (kernel, oracle)]
         if at % 700 == 699:
             found += [outcome(cache.fsync) for cache in (kernel, oracle)]
         assert found[0::2] == found[1::2], at
         assert len(disk.log) == len(records.log), at
+        failed = [dict[int, int](cache.failed()) for cache in (kernel, oracle)]
+        assert failed[0] == failed[1]
     kernel.close()
     assert disk.log == records.log
 
@@ -430,6 +439,25 @@ def test_no_open_trusts_the_ssd_of_a_cache_that_is_written_through() -> None:
         assert cache.counts().ssd_found is SsdFound.OLD
         assert cache.read(page) == contents(1)
         cache.close()
+
+
+def test_a_hit_is_told_before_a_page_comes_back() -> None:
+    """What a write-back could not write, and now can, is newer to the policy than the hits before the write-back."""
+    disk = Disk(PAGES, 0)
+    cache = TierCache(disk, pages=PAGES, frames=16, slots=0, batch=1, policy="lru")
+    cache.write(0, contents(0))
+    for page in range(16, 46, 2):
+        cache.read(page)
+    disk.broken = partial(writes_one_of, {0})
+    with pytest.raises(PgquernError):
+        cache.fsync()
+    disk.broken = lambda _operation: False
+    cache.read(16)
+    cache.fsync()
+    for page in range(47, 77, 2):
+        cache.read(page)
+    assert (cache.where(16), cache.where(0)) == (0, Where.IN_MEMORY)
+    cache.close()
 
 
 class SideBySideCleaned(SideBySide):

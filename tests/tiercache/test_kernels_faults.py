@@ -2,19 +2,19 @@
 """Faults that once lost data, or stopped writers, one test each. Page contents are numbers."""
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import pytest
 from _pgquern import ffi, lib
 from pgquern import PgquernError
-from pgquern.tiercache import File, SsdFound, TierCache, Where, _Callbacks, variants
+from pgquern.tiercache import Failure, File, SsdFound, TierCache, Where, _Callbacks, variants
 
 from ref.tiercache import BLOCK_PAGES, PAGE_SIZE
 from tests.common.variants import every_variant
-from tests.tiercache.devices import FIRST_SLOT, SLOT, Disk, Fault, Operation, nothing
+from tests.tiercache.devices import FIRST_SLOT, SLOT, Disk, Fault, Operation, nothing, writes_one_of
 
 PAGES, SLOTS, FRAMES = 80, 12, 16
-BLOCK = BLOCK_PAGES * PAGE_SIZE
 every = pytest.mark.parametrize("policy", every_variant(variants()))
 
 
@@ -38,7 +38,7 @@ def refusal(disk: Disk, **sizes: Any) -> int:
 
 
 def to_ssd(cache: TierCache) -> None:
-    """Reads of other pages: what was in memory goes to the SSD."""
+    """Reads of other pages: what was in memory goes to the SSD, if there is one."""
     for other in range(PAGES - FRAMES, PAGES):
         cache.read(other)
 
@@ -218,15 +218,18 @@ def test_a_slot_that_a_read_could_not_read_is_taken_off_by_an_fsync() -> None:
 # ---- a sync fails, the process is killed, the machine goes on, and then loses its power -----------
 
 
-def test_a_block_stays_listed_until_it_is_durable() -> None:
-    """Its sync has failed; then another block is written, and synced."""
+@pytest.mark.parametrize("first", [1, 20])
+def test_a_block_stays_listed_until_it_is_durable(first: int) -> None:
+    """Its sync has failed; then other pages make room, a first one of this block or of another: each is written, and
+    synced."""
     disk = Disk(PAGES, 0)
     cache = opened(disk, slots=0)
     cache.write(0, page(1))
     fsync_fails(disk, cache, fails_at(Operation("sync", File.STORE)))
-    for _ in range(3):
-        cache.write(20, page(9))
-        cache.write_back(1)
+    for other in (first, 20, 20):
+        cache.write(other, page(9))
+        to_ssd(cache)
+        assert cache.where(other) == 0
     cache.close()
     cache = opened(disk, slots=0)
     stays_after_an_fsync(disk, cache, 1, slots=0)
@@ -358,6 +361,7 @@ def test_a_block_that_was_written_in_part_stays_listed() -> None:
     disk.broken = lambda operation: operation.what == "read" and operation.file is File.SSD
     with pytest.raises(PgquernError):
         cache.write_back(0)
+    assert cache.failed() == {0: Failure.LOST}
     cache.write_back(1)
     cache.close()
     disk.broken = lambda _operation: False
@@ -451,8 +455,34 @@ def test_a_block_that_has_failed_is_not_tried_with_others(policy: str) -> None:
     before = len(disk.log)
     with pytest.raises(PgquernError):
         cache.write(1, page(1))
-    tried = [operation.offset // BLOCK for operation in disk.log[before:] if disk.broken(operation)]
-    assert sorted(tried) == list(range(PAGES // BLOCK_PAGES))
+    tried = [operation for operation in disk.log[before:] if disk.broken(operation)]
+    alone = sorted(operation.offset // PAGE_SIZE for operation in tried if operation.size == PAGE_SIZE)
+    assert alone == list(range(0, 5 * FRAMES, 5))
+    assert len(tried) == len(alone) + PAGES // BLOCK_PAGES
+    cache.close()
+
+
+@every
+def test_a_page_that_cannot_be_written_holds_no_other_one(policy: str) -> None:
+    """All frames have pages of its block at first. It is tried with them, and alone; and not again while others make
+    room, though a page beside it is written anew."""
+    disk = Disk(PAGES, 0)
+    cache = opened(disk, policy, slots=0)
+    disk.broken = partial(writes_one_of, {5})
+    for other in [*range(PAGES), 0, *4 * [*range(FRAMES, PAGES)]]:
+        cache.write(other, page(other))
+    assert sum(map(disk.broken, disk.log)) == 2
+    assert cache.where(0) == 0
+    with pytest.raises(PgquernError):
+        cache.fsync()
+    assert cache.failed() == {5: Failure.STUCK}
+    assert [other for other in range(PAGES) if cache.where(other) & Where.MEMORY_DIRTY] == [5]
+    disk.broken = lambda _operation: False
+    cache.fsync()
+    assert cache.failed() == {}
+    cache.close()
+    cache = after_power_loss(disk, slots=0)
+    assert [number(cache.read(other)) for other in range(PAGES)] == [*range(PAGES)]
     cache.close()
 
 
@@ -518,4 +548,8 @@ def test_a_refusal_touches_no_output() -> None:
     assert lib.pgq_tiercache_read(callbacks._cache, PAGES, contents).code == lib.PGQ_TIERCACHE_PAGE
     assert lib.pgq_tiercache_read(ffi.NULL, 0, contents).code == lib.PGQ_NULL
     assert ffi.buffer(contents)[:] == b"\x5a" * PAGE_SIZE + b"\0"
+    assert lib.pgq_tiercache_failed(ffi.NULL, 0, hits) == lib.PGQ_TIERCACHE_FAILED_NONE
+    assert lib.pgq_tiercache_failed(callbacks._cache, 0, ffi.NULL) == lib.PGQ_TIERCACHE_FAILED_NONE
+    assert lib.pgq_tiercache_failed(callbacks._cache, 0, hits) == lib.PGQ_TIERCACHE_FAILED_NONE
+    assert hits[0] == 77
     callbacks.close()

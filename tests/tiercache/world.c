@@ -341,7 +341,7 @@ void *world_begin(world *w)
 static void make_bad(site *s, world *w)
 {
     int file = (int)world_below(w, FILES);
-    uint64_t size = file == STORE ? 16 * PAGE : world_one_in(w, 2) ? PAGE : 8 * PAGE;
+    uint64_t most = file == STORE ? w->seed % 2 * 15 + 1 : world_one_in(w, 2) ? 1 : 8, size = most * PAGE;
     uint64_t from = world_below(w, s->disk.files[file].capacity / size + 1) * size;
 
     world_says(w, "  site %u: file %d is bad at %llu", s->number, file, (unsigned long long)from);

@@ -10,7 +10,7 @@
 
 static faults begin_call(site *s)
 {
-    s->blocks_failed = 0;
+    s->pages_failed = 0;
     s->all_failed = false;
     calls = s;
     return s->failed;
@@ -117,8 +117,7 @@ static void check_no_room(site *s, const uint32_t where[], uint64_t number, pgq_
         surprise(s, "a write in memory of page", number, status);
     for (uint64_t i = 0; i < s->options.pages; i++)
         if ((where[i] & PGQ_TIERCACHE_IN_MEMORY) != 0 &&
-            ((where[i] & PGQ_TIERCACHE_MEMORY_DIRTY) == 0 ||
-             (!s->all_failed && !(s->blocks_failed >> i / PGQ_TIERCACHE_BLOCK_PAGES & 1))))
+            ((where[i] & PGQ_TIERCACHE_MEMORY_DIRTY) == 0 || (!s->all_failed && !(s->pages_failed >> i & 1))))
             world_violation(s->world,
                             "a write to page %llu of site %u fails, but page %llu (%u) can make room",
                             (unsigned long long)number, s->number, (unsigned long long)i, where[i]);
@@ -167,8 +166,40 @@ static bool is_dirty(site *s, uint64_t number)
            0;
 }
 
+static versions dirty_pages(site *s)
+{
+    versions dirty = 0;
+
+    for (uint64_t i = 0; i < s->options.pages; i++)
+        dirty |= (versions)is_dirty(s, i) << i;
+    return dirty;
+}
+
+/* A write-back of n pages has failed: of those that were dirty only what could not be written or read is so still, and is known. */
+static void check_failed(site *s, uint64_t from, uint64_t n, versions were_dirty)
+{
+    for (uint64_t i = from; i < from + n; i++) {
+        uint64_t found = UINT64_MAX;
+        pgq_tiercache_failure why = pgq_tiercache_failed(s->cache, i, &found);
+        bool dirty = is_dirty(s, i), alone = s->all_failed || (s->pages_failed >> i & 1) != 0;
+
+        if ((why != PGQ_TIERCACHE_FAILED_NONE && found == i) != dirty)
+            world_violation(s->world, "page %llu is dirty: %d; the first failed one from it on is %llu",
+                            (unsigned long long)i, dirty, (unsigned long long)found);
+        if (dirty && why == PGQ_TIERCACHE_FAILED_STUCK && !alone)
+            world_violation(s->world, "page %llu is dirty, though the store takes it", (unsigned long long)i);
+        if (dirty && why == PGQ_TIERCACHE_FAILED_LOST &&
+            (s->failed.ssd == s->at_open.ssd ||
+             (pgq_tiercache_where(s->cache, i) & PGQ_TIERCACHE_SSD_DIRTY) == 0))
+            world_violation(s->world, "page %llu is lost, though the SSD is sound", (unsigned long long)i);
+        if (!dirty && (were_dirty >> i & 1) && (s->pages_failed >> i / 16 * 16 & 0xffff) != 0)
+            world_count(WRITTEN_BESIDE_FAILED);
+    }
+}
+
 static void write_back(site *s, uint64_t block)
 {
+    versions were_dirty = dirty_pages(s);
     faults before = begin_call(s);
     pgq_status status = pgq_tiercache_write_back(s->cache, block);
     end_call();
@@ -182,6 +213,8 @@ static void write_back(site *s, uint64_t block)
         return;
     }
     world_count(WRITE_BACK_FAILED);
+    if (!s->threads)
+        check_failed(s, block * 16, 16, were_dirty);
     s->owes_error = !s->threads;
     if (status.code != PGQ_TIERCACHE_WRITE_BACK ||
         (!wrote_badly(s, &before) && s->failed.ssd == s->at_open.ssd))
@@ -191,12 +224,10 @@ static void write_back(site *s, uint64_t block)
 static void sync_all(site *s)
 {
     page then[MOST_PAGES];
-    bool wrote = false;
+    versions were_dirty = dirty_pages(s);
     faults from = s->threads ? s->at_open : s->at_fsync;
 
     memcpy(then, s->pages, sizeof then);
-    for (uint64_t i = 0; i < s->options.pages; i++)
-        wrote |= is_dirty(s, i);
     s->at_fsync = begin_call(s);
     pgq_status status = pgq_tiercache_fsync(s->cache);
     end_call();
@@ -205,13 +236,15 @@ static void sync_all(site *s)
     s->owes_error = false;
     if (status.code != PGQ_OK) {
         world_count(FSYNC_FAILED);
+        if (!s->threads)
+            check_failed(s, 0, s->options.pages, were_dirty);
         if (status.code != PGQ_TIERCACHE_WRITE_BACK ||
             (!wrote_badly(s, &from) && s->failed.ssd == s->at_open.ssd))
             surprise(s, "an fsync", 0, status);
         return;
     }
     world_count(FSYNC_DONE);
-    s->fsyncs += wrote;
+    s->fsyncs += were_dirty != 0;
     if (owed && !s->threads)
         world_violation(s->world, "an fsync succeeds, though a write-back has failed since the one before");
     for (uint64_t i = 0; i < s->options.pages; i++) {

@@ -30,7 +30,7 @@ enum {
         X(OTHER_UNIT), X(SAME_MOUNT_COPY), X(READ_FAILED), X(LOST), X(WRITE_FAILED), X(WRITE_BACK_FAILED),   \
         X(FSYNC_FAILED), X(FSYNC_DONE), X(SSD_HITS), X(STORE_READS), X(EVICTED_DIRTY),                       \
         X(WRITES_BESIDE_BAD_BLOCK), X(STOPS_WITH_THREADS), X(THREADS), X(STAYS), X(REFUSED_MEMORY),          \
-        X(CLEANED), X(CLEAN_FAILED), X(CLEANED_BESIDE)
+        X(CLEANED), X(CLEAN_FAILED), X(CLEANED_BESIDE), X(WRITTEN_BESIDE_FAILED)
 enum { COUNTS(WORLD_NAME) };
 
 /* Failed operations, counted. */
@@ -51,7 +51,8 @@ typedef struct site {
     pgq_tiercache *cache;
     page pages[MOST_PAGES];
     faults failed, at_open, at_fsync;
-    versions blocks_failed; /* in this call */
+    versions refused;       /* in this write-back: pages whose last write, alone, has failed */
+    versions pages_failed;  /* in this call: refused when a write-back ended */
     bool all_failed;        /* in this call: a sync, or a page of the cache's own */
     bool owes_error;        /* the next fsync must fail */
     bool threads;           /* several at work */
@@ -90,6 +91,17 @@ static _Thread_local const site *calls; /* the cache that this thread calls now 
 
 /* ---- the files' operations ---- */
 
+/* A write-back may yet write the pages of a request that has failed, one by one: only a page that fails alone fails it. An open
+   does not. */
+static bool may_be_written_yet(site *s, uint64_t size, uint64_t offset)
+{
+    if (size == 0 || s->cache == (const void *)s || offset >= s->options.pages * PAGE)
+        return false;
+    if (offset / PAGE == (offset + size - 1) / PAGE)
+        s->refused |= UINT64_C(1) << offset / PAGE;
+    return true;
+}
+
 static void has_failed(site *s, int file, bool reading, uint64_t size, uint64_t offset)
 {
     world_says(s->world, "    failed: file %d, %s, %llu bytes at %llu", file,
@@ -107,14 +119,10 @@ static void has_failed(site *s, int file, bool reading, uint64_t size, uint64_t 
         s->failed.control++;
     else if (reading)
         s->failed.store_read++;
-    else
+    else if (!may_be_written_yet(s, size, offset))
         s->failed.store_write++;
-    if (file == SSD)
-        return;
-    if (file == CONTROL || offset + size > s->options.pages * PAGE)
+    if (file == CONTROL || (file == STORE && offset + size > s->options.pages * PAGE))
         s->all_failed = true;
-    for (uint64_t at = offset; at < offset + size; at += PAGE)
-        s->blocks_failed |= UINT64_C(1) << at / PAGE / PGQ_TIERCACHE_BLOCK_PAGES % 64;
 }
 
 static uint32_t unit_of(const site *s, int file)
@@ -157,6 +165,9 @@ static int64_t site_write(void *context, int file, const void *bytes, uint64_t s
     int64_t moved = disk_write(&s->disk, file, bytes, size, offset);
     if (moved < 0)
         has_failed(s, file, false, size, offset);
+    else if (file == STORE)
+        for (uint64_t p = offset / PAGE; (p + 1) * PAGE <= offset + (uint64_t)moved; p++)
+            s->refused &= ~(UINT64_C(1) << p);
     return moved;
 }
 
@@ -166,6 +177,11 @@ static int site_sync(void *context, int file)
 
     check_request(s, file, NULL, 0, 0, false);
     int done = disk_sync(&s->disk, file);
+    if (file == STORE && s->refused != 0) {
+        s->failed.store_write++;
+        s->pages_failed |= s->refused;
+        s->refused = 0;
+    }
     if (done != 0) {
         has_failed(s, file, false, 0, 0);
         if (file == STORE)

@@ -56,6 +56,13 @@ class Where(IntFlag):
     SSD_DIRTY = lib.PGQ_TIERCACHE_SSD_DIRTY
 
 
+class Failure(IntEnum):
+    """Why a write-back has left a page dirty."""
+
+    STUCK = lib.PGQ_TIERCACHE_FAILED_STUCK
+    LOST = lib.PGQ_TIERCACHE_FAILED_LOST
+
+
 class SsdFound(IntEnum):
     """What an open found in the SSD's place."""
 
@@ -209,6 +216,15 @@ class TierCache:
     def where(self, page: int) -> int:
         """The bits of Where."""
         return int(lib.pgq_tiercache_where(self._cache, page))
+
+    def failed(self) -> dict[int, Failure]:
+        """The pages that are dirty since their last write-back failed, in order, as pgq_tiercache_failed."""
+        found, page = dict[int, Failure](), ffi.new("uint64_t *")
+        begin = 0
+        while why := lib.pgq_tiercache_failed(self._cache, begin, page):
+            found[int(page[0])] = Failure(why)
+            begin = int(page[0]) + 1
+        return found
 
     def counts(self) -> Counts:
         counts = lib.pgq_tiercache_count(self._cache)
