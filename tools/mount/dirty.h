@@ -40,7 +40,8 @@ struct relfile {
     ino_t ino;
     int error; /* of a write-back that nobody waited for: the next fsync tells */
     pgq_rangelock *lock;
-    atomic_uint_fast64_t window; /* of cache.h; a new one when its end changes otherwise than by whole pages that come */
+    atomic_uint_fast64_t
+        window; /* of cache.h; a new one when its end changes otherwise than by whole pages that come */
     struct queue pages;
 };
 

@@ -220,7 +220,8 @@ static int serve(int data)
     if (!options.foreground && fuse_daemonize(0) != 0)
         return 1;
     if ((failed = io_start()) != 0 || (failed = pages_start(data, options.memory)) != 0 ||
-        (failed = cache_start()) != 0 || (failed = -pthread_create(&waits, NULL, wait_for_signals, &data)) != 0) {
+        (failed = cache_start()) != 0 ||
+        (failed = -pthread_create(&waits, NULL, wait_for_signals, &data)) != 0) {
         say("no memory: %s", strerror(-failed));
         return 1;
     }

@@ -14,10 +14,11 @@
 typedef struct mount_options {
     const char *data, *mountpoint; /* absolute, without links */
     uint64_t memory;               /* bytes of pages that wait for their write-back */
-    uint64_t cache, ssd_size;      /* bytes of the cache's pages in memory (0: there is no cache), and of its SSD */
-    const char *ssd;               /* NULL: it has none */
-    bool protect;                  /* relation files go through the pages' cache and the area */
-    bool wal_direct;               /* pg_wal is shown as a link to the one in the data directory */
+    uint64_t cache,
+        ssd_size;    /* bytes of the cache's pages in memory (0: there is no cache), and of its SSD */
+    const char *ssd; /* NULL: it has none */
+    bool protect;    /* relation files go through the pages' cache and the area */
+    bool wal_direct; /* pg_wal is shown as a link to the one in the data directory */
     bool foreground;
 } mount_options;
 
