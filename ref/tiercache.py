@@ -262,13 +262,18 @@ class TinyLfu(_Dooms):
     page first.
 
     New pages come to the window. Who leaves it meets the oldest page of the others, and the one asked for more often
-    stays. Of the others, those that are used again are protected.
+    stays. Of the others, those that are used again are protected. Queues: page -> the number of the last doubt when it
+    was used.
+
+    The counts of pages outlive their heat. If pages that have lost by them come back, and more hits are missing than in
+    the period before, the counts are doubted: pages that had no hit since leave, whatever their counts.
     """
 
-    PERIOD, STEP_SHARE, WINDOW_SHARE = 10, 16, 100
+    PERIOD, STEP_SHARE, WINDOW_SHARE, LEAST_SHARE, REGRET, DOUBTS = 10, 16, 100, 8, 8, 256
 
     def __init__(self, n: int) -> None:
         super().__init__(n)
+        self.n = n
         self.window_size = max(1, n // self.WINDOW_SHARE)
         self.window: OrderedDict[int, int] = OrderedDict()
         self.main: OrderedDict[int, int] = OrderedDict()
@@ -276,54 +281,108 @@ class TinyLfu(_Dooms):
         self.counts = Sketch(n)
         self.references = self.found = self.found_before = 0
         self.grows = True
+        self.ghosts: OrderedDict[int, int] = OrderedDict()
+        """Pages that have left, n at most -> the number of the doubt that sent them; by their count: the one before."""
+        self.doubt = self.doubts = self.lost = 0
+        """The last doubt's number; pages that it may still evict; missing hits, times a period's references."""
+        self.caution = 2 * n
+        self.has_doubted = False
 
     def _queue_of(self, page: int) -> OrderedDict[int, int]:
         queues = (self.window, self.main, self.protected, self.aside, self.doomed)
         return next(queue for queue in queues if page in queue)
 
+    def _weigh(self, *, found: bool) -> None:
+        """A page is found, or is back that had left by its count. A loop over more pages than there are misses all
+        others in a row, and no doubt comes of that."""
+        period = self.PERIOD * self.holds
+        before = min(self.found_before, period)
+        if self.doubts:
+            return
+        self.lost = max(0, self.lost - (period - before)) if found else self.lost + before
+        if self.lost > self.holds * (period - before) + self.caution * period:
+            self.lost, self.doubts, self.has_doubted = 0, self.holds, True
+            self.doubt = (self.doubt + 1) % self.DOUBTS
+
+    def _comes_back(self, page: int) -> None:
+        """A page that was doubted comes back at once: so the doubt ends sooner, and the next one needs more."""
+        left = self.ghosts.pop(page)
+        if self.doubts and left == self.doubt:
+            self.doubts = max(0, self.doubts - self.REGRET)
+            self.caution = min(self.caution + self.REGRET, 2 * self.holds)
+        else:
+            self._weigh(found=False)
+
     def _count(self, page: int, *, found: bool) -> None:
-        """After each PERIOD * holds references the window takes a step: the other way, if there were fewer hits."""
+        """After each PERIOD * holds references the window takes a step: the other way, if there were fewer hits, and
+        after a doubt it grows."""
         most = max(1, self.holds * 4 // 5)
         self.window_size = min(self.window_size, most)
         self.counts.add(page)
         self.references += 1
         self.found += found
         if self.references >= self.PERIOD * self.holds:
-            if self.found < self.found_before:
-                self.grows = not self.grows
+            self.grows = self.has_doubted or self.grows != (self.found < self.found_before)
             step = max(1, self.holds // self.STEP_SHARE) * (1 if self.grows else -1)
             self.window_size = max(1, min(self.window_size + step, most))
             self.references, self.found_before, self.found = 0, self.found, 0
+            self.has_doubted = False
             self.counts.halve()
         while len(self.window) > self.window_size:
-            self.main[self.window.popitem(last=False)[0]] = 0
+            page, used = self.window.popitem(last=False)
+            self.main[page] = used
         while len(self.protected) > (self.holds - self.window_size) * 4 // 5:
-            self.main[self.protected.popitem(last=False)[0]] = 0
+            page, used = self.protected.popitem(last=False)
+            self.main[page] = used
 
     def insert(self, page: int) -> None:
-        self.window[page] = 0
+        if page in self.ghosts:
+            self._comes_back(page)
+        self.window[page] = self.doubt
         self._count(page, found=False)
 
     def hit(self, page: int) -> None:
         queue = self._queue_of(page)
         if queue is not self.aside:
             del queue[page]
-            (self.window if queue is self.window else self.protected)[page] = 0
+            queue = self.window if queue is self.window else self.protected
+        queue[page] = self.doubt
+        self._weigh(found=True)
         self._count(page, found=True)
 
+    def _is_doubted(self, queue: OrderedDict[int, int]) -> bool:
+        """Its oldest page."""
+        return self.doubts > 0 and len(queue) > 0 and next(iter(queue.values())) != self.doubt
+
     def victim(self) -> int | None:
-        newcomer, oldest = next(iter(self.window), None), next(iter(self.main or self.protected), None)
+        queue = self.main if self.main and not self._is_doubted(self.protected) else self.protected
+        newcomer, oldest = next(iter(self.window), None), next(iter(queue), None)
         if newcomer is None or oldest is None:
             return oldest if newcomer is None else newcomer
         if len(self.window) < self.window_size:
             return oldest
-        if self.counts.count(newcomer) <= self.counts.count(oldest):
-            return newcomer
-        self.main[newcomer] = self.window.pop(newcomer)
+        if not self._is_doubted(queue):
+            self.doubts = 0
+            if self.counts.count(newcomer) <= self.counts.count(oldest):
+                return newcomer
+        del self.window[newcomer]
+        self.main[newcomer] = self.doubt
         return oldest
 
+    def _remember(self, page: int, doubt: int) -> None:
+        if len(self.ghosts) == self.n:
+            self.ghosts.popitem(last=False)
+        self.ghosts[page] = doubt
+
     def remove(self, page: int, *, evicted: bool) -> None:
-        del self._queue_of(page)[page]
+        queue = self._queue_of(page)
+        del queue[page]
+        if evicted and queue is self.window:
+            self._remember(page, (self.doubt - 1) % self.DOUBTS)
+        elif evicted and (queue is self.main or queue is self.protected) and self.doubts:
+            self._remember(page, self.doubt)
+            self.doubts -= 1
+            self.caution -= self.caution > self.holds // self.LEAST_SHARE
 
     def pass_by(self, page: int) -> None:
         """It counts, so that who was asked for often of late wins against what is there."""

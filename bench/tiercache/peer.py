@@ -49,6 +49,7 @@ def policies(peer: Any) -> dict[str, Callable[[int], Any]]:
         "clock": simple(peer.Clock),
         "2q": simple(peer.TwoQ),
         "arc": simple(peer.ARC),
+        "lirs": simple(peer.LIRS),
         "s3fifo": simple(peer.S3FIFO),
         "sieve": simple(peer.Sieve),
         "wtinylfu": lambda frames: peer.WTinyLFU(frames, hashpower=16, window_size=max(0.01, 1.5 / frames)),

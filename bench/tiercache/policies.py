@@ -3,8 +3,8 @@
 
     python -m bench.tiercache.policies [--traces FOLDER]      (20 s)
 
-Seven policies and the optimum (Belady) are libcachesim's, a program of its own (peer.py); ours run beside them. A cell
-fails if our LRU or S3-FIFO has other hits than libcachesim's, or if the default is farther from the best of the seven
+Eight policies and the optimum (Belady) are libcachesim's, a program of its own (peer.py); ours run beside them. A cell
+fails if our LRU or S3-FIFO has other hits than libcachesim's, or if the default is farther from the best of the eight
 than MOST_POINTS, points being hits for 100 references.
 """
 
@@ -28,7 +28,7 @@ from tools.common import progress, results
 
 PERCENTS = (0.5, 1, 2, 5, 10, 20, 50)
 """The frames, as a share of the trace's distinct pages."""
-SEVEN = ("lru", "clock", "2q", "arc", "s3fifo", "sieve", "wtinylfu")
+EIGHT = ("lru", "clock", "2q", "arc", "lirs", "s3fifo", "sieve", "wtinylfu")
 OPTIMUM = "optimum"
 DEFAULT = "tinylfu"
 SAME = ("lru", "s3fifo")
@@ -66,9 +66,9 @@ class Peer:
 
 
 def points(cell: Cell) -> dict[str, float]:
-    """By policy, how far it is from the best of the seven; ours with "our " before. Below 0: better than these."""
-    best = max(cell["peer"][policy] for policy in SEVEN)
-    found = {policy: cell["peer"][policy] for policy in SEVEN} | {f"our {p}": n for p, n in cell["ours"].items()}
+    """By policy, how far it is from the best of the eight; ours with "our " before. Below 0: better than these."""
+    best = max(cell["peer"][policy] for policy in EIGHT)
+    found = {policy: cell["peer"][policy] for policy in EIGHT} | {f"our {p}": n for p, n in cell["ours"].items()}
     return {policy: 100 * (best - n) / cell["references"] for policy, n in found.items()}
 
 
@@ -93,7 +93,7 @@ def cells(peer: Peer, traces: Mapping[str, Callable[[], list[int]]], folder: Pat
         for percent in PERCENTS:
             frames = max(LEAST_FRAMES, int(distinct * percent / 100))
             cell: Cell = {"trace": name, "percent": percent, "frames": frames, "references": len(pages)}
-            cell["peer"] = {policy: peer.hits(policy, trace, frames) for policy in (*SEVEN, OPTIMUM)}
+            cell["peer"] = {policy: peer.hits(policy, trace, frames) for policy in (*EIGHT, OPTIMUM)}
             cell["ours"] = {variant.name: hits(pages, frames, policy=variant.name) for variant in variants()}
             yield cell
             if cell["peer"][OPTIMUM] is None:
@@ -110,7 +110,7 @@ def item(cell: Cell) -> Cell:
 
 def table_of(items: list[Cell]) -> Table:
     """A line a policy: the farthest it is from the best, where, and how often by more than 2 points."""
-    shown = Table(title="points from the best of the seven policies of libcachesim", box=box.SIMPLE)
+    shown = Table(title="points from the best of the eight policies of libcachesim", box=box.SIMPLE)
     shown.add_column("policy")
     for head in ("farthest", "where", "over 2", "mean"):
         shown.add_column(head, justify="right")
@@ -148,7 +148,7 @@ def main(own: Path | None) -> None:
             bar.advance(task)
     peer.close()
     result = results.write(
-        "policies", "tiercache", items, says="each eviction policy's hits, beside the best of seven", tools={},
+        "policies", "tiercache", items, says="each eviction policy's hits, beside the best of eight", tools={},
     )  # fmt: skip
     counted = [cell for cell in items if cell["status"] != "skipped"]
     if counted:

@@ -10,24 +10,24 @@ from matplotlib import pyplot as plt
 
 from bench import plots
 from bench.tiercache.peer import LEAST_FRAMES
-from bench.tiercache.policies import DEFAULT, MOST_POINTS, PERCENTS, SEVEN, points, summary
+from bench.tiercache.policies import DEFAULT, EIGHT, MOST_POINTS, PERCENTS, points, summary
 from tools.common.results import Result
 
 FAR = 20.0
 """Points from the best at which the colour is the darkest."""
 NAMED = {
-    "lru": "LRU", "clock": "clock", "2q": "2Q", "arc": "ARC", "s3fifo": "S3-FIFO", "sieve": "SIEVE",
+    "lru": "LRU", "clock": "clock", "2q": "2Q", "arc": "ARC", "lirs": "LIRS", "s3fifo": "S3-FIFO", "sieve": "SIEVE",
     "wtinylfu": "W-TinyLFU, window of 1 %", f"our {DEFAULT}": "ours: W-TinyLFU, window that adapts",
 }  # fmt: skip
 
 
 def distances_picture(cells: Sequence[dict[str, Any]]) -> Markup:
-    """A map for each policy, a line for each trace, a column for each size: points from the best of the seven."""
+    """A map for each policy, a line for each trace, a column for each size: points from the best of the eight."""
     traces = list(dict.fromkeys(cell["trace"] for cell in cells))
     far = {(cell["trace"], cell["percent"]): points(cell) for cell in cells}
     with plt.rc_context(plots.STYLE):
-        figure, grid = plt.subplots(2, 4, figsize=(13, 7), layout="constrained", sharey=True, sharex=True)
-        for policy, axes in zip((*SEVEN, f"our {DEFAULT}"), grid.flat, strict=True):
+        figure, grid = plt.subplots(3, 3, figsize=(12, 10), layout="constrained", sharey=True, sharex=True)
+        for policy, axes in zip((*EIGHT, f"our {DEFAULT}"), grid.flat, strict=True):
             shown = np.array([[far[trace, percent][policy] for percent in PERCENTS] for trace in traces])
             axes.imshow(shown, cmap="Reds", vmin=0, vmax=FAR, aspect="auto")
             for (y, x), value in np.ndenumerate(shown):
@@ -41,9 +41,9 @@ def distances_picture(cells: Sequence[dict[str, Any]]) -> Markup:
 
 
 def distances(found: Sequence[Result]) -> dict[str, Any] | None:
-    """The sweep of policies.py; None if there is none, or if libcachesim was not there."""
+    """The sweep of policies.py; None if there is none, or if libcachesim, or one of the eight, was not there."""
     items = [i.model_dump() for result in found if result.layer == "policies" for i in result.items]
-    if not items or any(i["status"] == "skipped" for i in items):
+    if not items or any(i["status"] == "skipped" or not i["peer"].keys() >= set(EIGHT) for i in items):
         return None
     rows = [
         [NAMED[policy], f"{farthest:.1f}", where, f"{over} of {len(items)}", f"{mean:.2f}"]

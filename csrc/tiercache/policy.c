@@ -12,6 +12,7 @@ bool pgq_tiercache_policy_make(policy *p, const policy_calls *calls, uint32_t n)
     memset(p, 0, sizeof *p);
     p->calls = calls;
     p->n = p->holds = n;
+    p->caution = 2 * n;
     for (unsigned q = 0; q < QUEUES; q++)
         p->queues[q] = (queue){TABLE_NONE, TABLE_NONE, 0};
     p->newer = malloc(all * sizeof *p->newer);

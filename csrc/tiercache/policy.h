@@ -22,7 +22,7 @@ typedef struct policy {
     uint32_t *newer, *older; /* neighbours in the queue */
     uint64_t *pages;         /* what each entry holds, or what a ghost remembers */
     uint8_t *queue_of;
-    uint8_t *hits; /* since the entry came, 3 at most */
+    uint8_t *hits; /* since the entry came, 3 at most; W-TinyLFU's: the last doubt when it was used */
     queue queues[QUEUES];
     table ghosts;        /* page -> ghost */
     uint32_t free_ghost; /* a ghost that was never used; n ghosts: all were */
@@ -36,6 +36,11 @@ typedef struct policy {
     uint64_t references, found; /* in this period */
     uint64_t found_before;      /* in the one before */
     bool shrinks;               /* the window's last step */
+    bool has_doubted;           /* in this period */
+    uint8_t doubt;              /* the number of the last one */
+    uint32_t doubts;            /* pages that this one may still evict; 0: there is none */
+    uint32_t caution;           /* pages that are to come back before the next one */
+    uint64_t lost;              /* hits that are missing, times the references of a period */
 } policy;
 
 typedef struct policy_calls {
@@ -86,6 +91,42 @@ static inline void queue_leave(policy *p, uint32_t entry)
     *(newer == TABLE_NONE ? &from->head : &p->older[newer]) = older;
     *(older == TABLE_NONE ? &from->tail : &p->newer[older]) = newer;
     from->count--;
+}
+
+static inline void ghost_forget(policy *p, uint32_t ghost)
+{
+    table_remove(&p->ghosts, p->pages[ghost]);
+    queue_leave(p, ghost);
+    p->older[ghost] = p->spare_ghost;
+    p->spare_ghost = ghost;
+}
+
+/* An entry for one more ghost: a spare one, one never used, or that of the oldest ghost. */
+static inline uint32_t ghost_entry(policy *p)
+{
+    uint32_t ghost = p->spare_ghost;
+
+    if (ghost != TABLE_NONE) {
+        p->spare_ghost = p->older[ghost];
+    } else if (p->free_ghost < 2 * p->n) {
+        ghost = p->free_ghost++;
+    } else {
+        ghost = p->queues[GHOST].tail;
+        table_remove(&p->ghosts, p->pages[ghost]);
+        queue_leave(p, ghost);
+    }
+    return ghost;
+}
+
+/* The entry's page leaves, and is remembered. */
+static inline uint32_t ghost_remember(policy *p, uint32_t entry)
+{
+    uint32_t ghost = ghost_entry(p);
+
+    p->pages[ghost] = p->pages[entry];
+    table_put(&p->ghosts, p->pages[ghost], ghost);
+    queue_join(p, GHOST, ghost);
+    return ghost;
 }
 
 static inline void policy_set_aside(policy *p, uint32_t entry)

@@ -28,14 +28,6 @@ static uint32_t small_share(const policy *p)
     return p->n / SMALL_SHARE > 0 ? p->n / SMALL_SHARE : 1;
 }
 
-static void forget(policy *p, uint32_t ghost)
-{
-    table_remove(&p->ghosts, p->pages[ghost]);
-    queue_leave(p, ghost);
-    p->older[ghost] = p->spare_ghost;
-    p->spare_ghost = ghost;
-}
-
 /* The page came after the one that makes room for it has become a ghost: there may be some more ghosts until then. */
 static void insert(policy *p, uint32_t entry, uint64_t page)
 {
@@ -43,41 +35,19 @@ static void insert(policy *p, uint32_t entry, uint64_t page)
     bool fills_up = !p->has_evicted && p->queues[SMALL].count >= small_share(p);
 
     if (ghost != TABLE_NONE)
-        forget(p, ghost);
+        ghost_forget(p, ghost);
     while (p->queues[GHOST].count > (uint64_t)p->n * 9 / 10)
-        forget(p, p->queues[GHOST].tail);
+        ghost_forget(p, p->queues[GHOST].tail);
     p->pages[entry] = page;
     p->hits[entry] = 0;
     queue_join(p, ghost == TABLE_NONE && !fills_up ? SMALL : MAIN, entry);
 }
 
-/* An entry for one more ghost: a spare one, one never used, or that of the oldest ghost. */
-static uint32_t ghost_entry(policy *p)
-{
-    uint32_t ghost = p->spare_ghost;
-
-    if (ghost != TABLE_NONE) {
-        p->spare_ghost = p->older[ghost];
-    } else if (p->free_ghost < 2 * p->n) {
-        ghost = p->free_ghost++;
-    } else {
-        ghost = p->queues[GHOST].tail;
-        table_remove(&p->ghosts, p->pages[ghost]);
-        queue_leave(p, ghost);
-    }
-    return ghost;
-}
-
 static void leave(policy *p, uint32_t entry, bool evicted)
 {
     p->has_evicted |= evicted;
-    if (evicted && p->queue_of[entry] == SMALL) {
-        uint32_t ghost = ghost_entry(p);
-
-        p->pages[ghost] = p->pages[entry];
-        table_put(&p->ghosts, p->pages[ghost], ghost);
-        queue_join(p, GHOST, ghost);
-    }
+    if (evicted && p->queue_of[entry] == SMALL)
+        ghost_remember(p, entry);
     queue_leave(p, entry);
 }
 

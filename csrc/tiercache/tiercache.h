@@ -4,7 +4,7 @@
  * store that is written in blocks of 128 KiB. Source: the AppOS file stack's description of a page cache over cloud
  * storage. The eviction policy is W-TinyLFU with a window that adapts (Einziger, Eytan, Friedman, Manes: "Adaptive Software
  * Cache Management", Middleware 2018; tinylfu.c says what is other): what stays is what was asked for often, so that scans
- * pass, and the window takes what comes in bursts. `lru` is the plain one. S3-FIFO (Yang, Zhang, Qiu, Yue, Rashmi: "FIFO
+ * pass, the window takes what comes in bursts, and other pages may become the hot ones. `lru` is the plain one. S3-FIFO (Yang, Zhang, Qiu, Yue, Rashmi: "FIFO
  * queues are all you need for cache eviction", SOSP 2023), where a hit moves nothing, stands beside it. `make bench ONLY=policies`
  * shows how far each is from the best, by trace and size.
  *

@@ -4,13 +4,13 @@
 from typing import Any
 
 from bench.tiercache import report
-from bench.tiercache.policies import DEFAULT, OPTIMUM, PERCENTS, SAME, SEVEN, item
+from bench.tiercache.policies import DEFAULT, EIGHT, OPTIMUM, PERCENTS, SAME, item
 from tools.common.results import Result
 
 
 def cell(trace: str, percent: float, hits: int) -> dict[str, Any]:
-    """Of 1000 references: the seven have 500 hits, the optimum 600, our default so many."""
-    peer: dict[str, int | None] = dict.fromkeys(SEVEN, 500)
+    """Of 1000 references: the eight have 500 hits, the optimum 600, our default so many."""
+    peer: dict[str, int | None] = dict.fromkeys(EIGHT, 500)
     ours = dict.fromkeys(SAME, 500) | {DEFAULT: hits}
     return {"trace": trace, "percent": percent, "references": 1000, "peer": peer | {OPTIMUM: 600}, "ours": ours}
 

@@ -85,6 +85,20 @@ def test_a_hot_set_survives_a_scan_but_not_under_lru(policy: str) -> None:
     assert found == (300 if policy == "lru" else 350)
 
 
+@pytest.mark.parametrize(("other", "turn", "most_behind"), [(3000, 3000, 0.02), (100, 500, -0.1)])
+def test_hot_pages_that_take_turns(other: int, turn: int, most_behind: float) -> None:
+    """Hot pages, then others, for so many references each: W-TinyLFU follows turns nearly as LRU does, and
+    a scan of a table as large as the cache is none."""
+    rng = Random(1)
+    pages = list[int]()
+    while len(pages) < 40_000:
+        pages += [rng.randrange(95) for _ in range(turn)]
+        pages += [1000 + (rng.randrange(95) if other == turn else at) for at in range(other)]
+    found = hits(pages, 100, policy="tinylfu")
+    assert found == ref.hits("tinylfu", pages, 100)
+    assert found >= hits(pages, 100, policy="lru") - most_behind * len(pages)
+
+
 @every
 def test_the_largest_numbers_are_pages_too(policy: str) -> None:
     pages = [2**64 - 1, 2**64 - 1, 0, 2**64 - 2, 0, 2**64 - 1]
