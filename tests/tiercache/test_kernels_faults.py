@@ -182,10 +182,17 @@ def test_the_newer_of_two_slots_counts_and_an_fsync_takes_the_older_one_off(
     cache.close()
 
 
-@pytest.mark.parametrize("fails_first", [False, True])
-def test_a_slot_that_an_open_could_not_read_is_taken_off_by_an_fsync(fails_first: bool) -> None:
-    """Its page is newer than the store's, which counts from then on; and nothing is dirty. fails_first: neither can it
-    be overwritten, nor the control file; the next fsync writes that."""
+def no_page(operation: Operation) -> bool:
+    return operation.what == "write" and operation.file is not File.STORE
+
+
+@pytest.mark.parametrize("fails_first", [None, no_page, ssd_sync_or_control])
+def test_a_slot_that_an_open_could_not_read_is_taken_off_by_an_fsync(
+    fails_first: Callable[[Operation], bool] | None,
+) -> None:
+    """Its page is newer than the store's, which counts from then on; and nothing is dirty. At first neither it nor the
+    control file can be written, or of what a sync of the SSD covers the superblock alone becomes durable. The next
+    fsync writes the control file."""
     disk = with_page_0_on_the_ssd(1)
     cache = opened(disk)
     cache.write(0, page(2))
@@ -195,8 +202,9 @@ def test_a_slot_that_an_open_could_not_read_is_taken_off_by_an_fsync(fails_first
     cache.close()
     disk.broken = fails_at(Operation("read", File.SSD, FIRST_SLOT + slot_of_page_0(disk) * SLOT, SLOT))
     cache = opened(disk)
+    disk.fails_as = Fault(lambda number, _sector: disk.log[number][:3] == ("write", File.SSD, 0))
     if fails_first:
-        fsync_fails(disk, cache, lambda operation: operation.what == "write" and operation.file is not File.STORE)
+        fsync_fails(disk, cache, fails_first)
     stays_after_an_fsync(disk, cache, 1)
 
 

@@ -171,10 +171,13 @@ static void write_number(uint64_t page, uint64_t number)
 static void clean(uint64_t random)
 {
     uint32_t pages_left;
+    uint64_t page;
 
     done(pgq_tiercache_clean(cache, random % (FRAMES / 2), random % 4, &pages_left), "clean");
     if (pages_left > FRAMES || pgq_tiercache_count(cache).ssd_taken_over > SLOTS)
         wrong("more pages than there is room for");
+    if (pgq_tiercache_failed(cache, random % PAGES, &page) != PGQ_TIERCACHE_FAILED_NONE)
+        wrong("a write-back has failed, and no file has");
     __atomic_fetch_add(&cleaned, 1, __ATOMIC_RELAXED);
 }
 
