@@ -182,6 +182,13 @@ def test_what_is_not_there(data: Path) -> None:
     assert "16400: the tablespace's folder is not there" in said
 
 
+def test_a_data_directory_that_is_mounted(data: Path) -> None:
+    """A page that a crash tore is mended at the next mount: no backup is needed."""
+    (data / "PG_VERSION").rename(data / "PG_VERSION.mounted-by-pgquern")
+    status, said = checked(data)
+    assert (status, "pgquern unmount on it first" in said) == (2, True), said
+
+
 def test_what_holds_for_very_many_files_is_not_said_of_each(data: Path) -> None:
     cluster(data, "19", version=1900)
     for number in range(60):
