@@ -145,6 +145,10 @@ def test_what_cannot_be_used(tmp_path: Path) -> None:
     ):
         status, text = said("--where", *words)
         assert (status, told in text) == (2, True), text
+    (data / "PG_VERSION").rename(data / "PG_VERSION.mounted-by-pgquern")
+    status, text = said("--where", data)
+    assert (status, "is mounted by pgquern mount" in text) == (2, True), text
+    (data / "PG_VERSION.mounted-by-pgquern").rename(data / "PG_VERSION")
     for name, told in (("global/1262", "pg_database cannot be read"), ("global/pg_control", "no global/pg_control")):
         os.remove(data / name)
         status, text = said("--where", data)

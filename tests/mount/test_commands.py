@@ -55,6 +55,13 @@ def test_mounted_killed_recovered_mounted_unmounted(folder: Path) -> None:
     assert sorted(path.name for path in data.iterdir()) == ["PG_VERSION", "base"]
 
 
+def test_an_empty_folder_in_which_no_initdb_has_run(folder: Path) -> None:
+    (folder / "empty").mkdir()
+    run(mount, folder / "empty", folder / "mnt")
+    assert "an ordinary data directory again" in run(unmount, folder / "mnt")
+    assert not list((folder / "empty").iterdir())
+
+
 def test_what_is_refused(folder: Path) -> None:
     assert "is not mounted" in refused(mount, "--status", folder)
     assert "MOUNTPOINT is missing" in refused(mount, folder / "data")

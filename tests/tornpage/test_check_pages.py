@@ -247,6 +247,23 @@ def test_a_segment_that_ends_before_the_next_one(tmp_path: Path) -> None:
     assert "the next segment exists, so this one must have 131,072 pages; it has 40" in said
 
 
+def test_a_segment_that_is_lost(tmp_path: Path) -> None:
+    """Those before and after it tell, in a cluster: a copy of one segment may lie anywhere."""
+    for number in (0, 2):
+        path, pages = relation(tmp_path, f"16384.{number}".removesuffix(".0"), first=40 * number)
+        path.write_bytes(pages)
+    cluster(tmp_path, segment_blocks=40)
+    for name in ("16384", "16384.2"):
+        status, said = checked(tmp_path / name)
+        assert (status, "LOST: segment 1 of the relation is not there" in said) == (1, True), said
+    (tmp_path / "16384.1").write_bytes(relation(tmp_path, "16384.1", first=40)[1])
+    for name in ("16384", "16384.1", "16384.2"):
+        assert checked(tmp_path / name)[0] == 0
+    (tmp_path / "16384").unlink()
+    status, said = checked(tmp_path / "16384.1")
+    assert (status, "LOST: segment 0 of the relation" in said) == (1, True), said
+
+
 def test_a_segment_that_is_too_long(tmp_path: Path) -> None:
     path, pages = relation(tmp_path)
     path.write_bytes(pages)

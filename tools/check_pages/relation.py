@@ -117,9 +117,26 @@ class Relation:
         """Whether a next segment exists though this one is not full."""
         if not re.fullmatch(r"(t\d+_)?\d+(_\w+)?(\.\d+)?", self.path.name):
             return False
-        following = f"{self.path.name.partition('.')[0]}.{segment(self.path) + 1}"
         # A server that cuts a relation leaves its further segments empty.
-        return len(self.verdicts) < self.segment_pages and any_bytes(self.path.with_name(following))
+        return len(self.verdicts) < self.segment_pages and any_bytes(self._segment(segment(self.path) + 1))
+
+    @property
+    def lost_segment(self) -> int | None:
+        """A segment that is not there, though there is one after it; of the cluster that has both."""
+        number = segment(self.path)
+        if not self.cluster or not self.bytes:
+            return None
+        if number and not self._segment(number - 1).exists():
+            return number - 1
+        # Few are full: the folder is listed for those alone.
+        if len(self.verdicts) < self.segment_pages or self._segment(number + 1).exists():
+            return None
+        others = self.path.parent.glob(f"{self._segment(0).name}.*")
+        return number + 1 if any(segment(path) > number and any_bytes(path) for path in others) else None
+
+    def _segment(self, number: int) -> Path:
+        name = self.path.name.partition(".")[0]
+        return self.path.with_name(f"{name}.{number}" if number > 0 else name)
 
     @property
     def too_long(self) -> bool:
@@ -128,7 +145,8 @@ class Relation:
 
     @property
     def sound(self) -> bool:
-        return not (self.wrong() or self.lacks_pages or self.too_long or self.bytes % self.block_size)
+        lost = self.lost_segment is not None
+        return not (self.wrong() or self.lacks_pages or lost or self.too_long or self.bytes % self.block_size)
 
 
 def any_bytes(path: Path) -> bool:

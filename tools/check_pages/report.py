@@ -66,6 +66,11 @@ def end_of(relation: Relation) -> list[str]:
             f"TRUNCATED: the next segment exists, so this one must have {relation.segment_pages:,} pages; it has"
             f" {pages:,}. A server sees the relation end here: take the file from a backup."
         )
+    if (lost := relation.lost_segment) is not None:
+        said.append(
+            f"LOST: segment {lost} of the relation is not there, and one after it is. A server sees the relation end"
+            " before it: look for the file in lost+found, or take the relation from a backup."
+        )
     if relation.too_long:
         said.append(
             f"TOO LONG: a segment of this cluster has at most {relation.segment_pages:,} pages; this one has {pages:,}."
@@ -78,7 +83,7 @@ def end_of(relation: Relation) -> list[str]:
             " leaves such pages when it has extended a relation and did not fill them, at most some hundreds at a time."
             " If rows are missing or there are many, the file lost its end: compare with a backup."
         )
-    if not rest and not relation.lacks_pages:
+    if not rest and not relation.lacks_pages and lost is None:
         said.append(
             "whether whole pages are missing at the end, the file cannot tell: SELECT pg_relation_size('table') of a"
             " backup or a standby can."
@@ -141,6 +146,7 @@ def summary(relation: Relation) -> dict[str, Any]:
             for i, why in faults(relation)
         ],
         "lacks_pages": relation.lacks_pages,
+        "lost_segment": relation.lost_segment,
         "too_long": relation.too_long,
         "rest_bytes": relation.bytes % size,
         "says": end_of(relation) + advised(relation),

@@ -13,7 +13,7 @@ from itertools import pairwise
 
 from ref.page import BLCKSZ, LP_DEAD, LP_NORMAL, LP_REDIRECT, LP_UNUSED, LinePointer, line_pointers, maxalign
 from ref.xid import XID
-from tools.check_pages.catalog import ABORTED, COMMITTED
+from tools.check_pages.catalog import ABORTED, COMMITTED, IN_PROGRESS
 from tools.common.heap_tuple import (
     HASNULL,
     HEADER,
@@ -139,11 +139,17 @@ def _tuple(one: Tuple, bounds: Bounds) -> Iterator[str]:
     if one.hoff != begins:
         nulls = f"{natts} columns, {'some' if mask & HASNULL else 'none'} NULL"
         yield f"its data begins at byte {one.hoff}, and should at {begins} ({nulls})"
-    if not natts <= (bounds.natts or MAX_COLUMNS):
+    if natts > MAX_COLUMNS or (natts > bounds.natts > 0 and not _may_not_exist(one, bounds)):
         yield f"{natts} columns, more than {'its' if bounds.natts else 'any'} table has"
     if not one.offset:
         yield "t_ctid points to line pointer 0"
     yield from _visibility(one, bounds)
+
+
+def _may_not_exist(one: Tuple, bounds: Bounds) -> bool:
+    """Whether nobody may see it yet, or ever: its transaction may have made columns that pg_class does not tell of."""
+    hinted = one.infomask & (XMIN_INVALID | MOVED)
+    return not one.infomask & XMIN_COMMITTED and (hinted != 0 or bounds.status(one.xmin) in (ABORTED, IN_PROGRESS))
 
 
 def _visibility(one: Tuple, bounds: Bounds) -> Iterator[str]:
@@ -151,7 +157,7 @@ def _visibility(one: Tuple, bounds: Bounds) -> Iterator[str]:
     if not one.xmin_frozen and (words := bounds.xid(one.xmin)):
         yield f"xmin {one.xmin} {words}"
         return
-    if not mask & XMIN_COMMITTED and (mask & (XMIN_INVALID | MOVED) or bounds.status(one.xmin) in (ABORTED, 0)):
+    if _may_not_exist(one, bounds):
         return
     if one.locked_before_upgrade:
         return

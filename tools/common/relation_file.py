@@ -34,6 +34,12 @@ BLOCKS = 2**32 - 1
 NO_SEGMENT = f"a relation has at most {BLOCKS:,} pages: none has this segment"
 LAYOUTS = {1: "7.3 and 7.4", 2: "8.0", 3: "8.1 and 8.2"}
 """Of pages, before today's 4."""
+MOUNTED = "PG_VERSION.mounted-by-pgquern"
+NOT_ITS_FILES = (
+    "is mounted by pgquern mount, or was when that or the machine stopped: its newest pages may be elsewhere, and torn"
+    " ones are not mended yet. Give the mount point (findmnt -t fuse.pgquern), or run pgquern unmount on it first"
+)
+"""Where PG_VERSION is while the cluster is mounted, and what is said then."""
 TYPES = {
     stat.S_ISDIR: "a directory: give a relation's file in it, such as base/5/16384",
     stat.S_ISFIFO: "a FIFO, which has no pages: give a relation's file",
@@ -151,6 +157,8 @@ def cluster_of(path: Path) -> Cluster | None:
             control = start_of(top / "global" / "pg_control", 8192) or b""
         if words := control_fault(control):
             raise ClusterError(f"pg_control of {top}{words}")
+        if (top / MOUNTED).exists():
+            raise ClusterError(f"{top} {NOT_ITS_FILES}")
         at = control.find(FLOAT_FORMAT) + len(FLOAT_FORMAT)
         block_size, segment_blocks = struct.unpack_from("<II", control, at)
         (checksums,) = struct.unpack_from("<I", control, at + 36)

@@ -9,9 +9,8 @@ from pathlib import Path
 import click
 
 from tools.common.answer import json_option, print_json
+from tools.common.relation_file import MOUNTED
 from tools.mount.__main__ import PROGRAM, Refused, mounts
-
-ASIDE = "PG_VERSION.mounted-by-pgquern"
 
 
 def end(point: Path) -> None:
@@ -37,18 +36,20 @@ def main(path: Path, as_json: bool) -> None:
     the program PATH is the data directory: it is repaired. Then it is an ordinary data directory."""
     here = Path(os.path.abspath(path))
     data = here.resolve() if here not in mounts() else here
+    ended = False
     for point, source in mounts().items():
         if here == point or data == source:
             end(point)
-            data = source
-    if not (data / "base").is_dir() and not (data / ASIDE).exists():
+            data, ended = source, True
+    # A folder in which no initdb has run may have been mounted, too.
+    if not ended and not (data / "base").is_dir() and not (data / MOUNTED).exists():
         raise Refused(f"{path} is neither mounted nor a data directory that was: correct the path")
     directory = os.open(data, os.O_RDONLY | os.O_DIRECTORY)
     fcntl.flock(directory, fcntl.LOCK_SH)  # the program has it until all is in its place
     os.close(directory)
-    if (data / ASIDE).exists():
+    if (data / MOUNTED).exists():
         subprocess.run([PROGRAM, data], check=False)
-    if (data / ASIDE).exists():
+    if (data / MOUNTED).exists():
         raise Refused(f"{data} is not recovered: mend what is said above, and try again")
     if as_json:
         print_json({"data": str(data)})
