@@ -77,7 +77,7 @@ static uint64_t next_block(void)
 bool subject_choose(const char *variant, int words, char **shape)
 {
     const pgq_tiercache_files files = {NULL, read_file, write_file, sync_file, NULL};
-    pgq_tiercache_options options = {MOST, FEWEST_FRAMES, 0, 1, variant, UNIT};
+    pgq_tiercache_options options = {MOST, FEWEST_FRAMES, 0, 1, variant, UNIT, false};
     bool fills = words == 2 && strcmp(shape[0], "write") == 0;
 
     if (words == 2 && strcmp(shape[0], "hit") == 0) {

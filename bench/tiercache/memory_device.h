@@ -75,7 +75,7 @@ template <class Files> Cache open(Files &device, const pgq_tiercache_options &op
 // Has all its n pages in memory.
 inline Cache filled(Device &device, uint32_t n, const char *policy)
 {
-    Cache cache = open(device, {n, n, 0, 1, policy, 0});
+    Cache cache = open(device, {n, n, 0, 1, policy, 0, false});
     std::vector<uint8_t> page(PAGE, 1);
     for (uint64_t p = 0; p < n; p++)
         bench::require_ok(pgq_tiercache_write(cache.get(), p, page.data()));

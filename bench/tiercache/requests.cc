@@ -43,7 +43,7 @@ std::set<uint64_t> written_pages(uint64_t file, uint64_t n, int sequential)
 uint64_t requests_of_flush(uint64_t file, const std::set<uint64_t> &pages, bool cached)
 {
     Device device(file, file);
-    Cache cache = open(device, {file, FRAMES, static_cast<uint32_t>(file), 64, "tinylfu", 0});
+    Cache cache = open(device, {file, FRAMES, static_cast<uint32_t>(file), 64, "tinylfu", 0, false});
     std::vector<uint8_t> contents(PAGE);
     if (cached)
         for (uint64_t page = 0; page < file; page++)

@@ -159,6 +159,15 @@ def test_a_tablespace_is_shown_by_the_mount(mount: Mount, tmp_path: Path) -> Non
     assert (mount.data / "pg_tblspc/16400").readlink() == tmp_path / "space"
 
 
+def test_a_tablespace_that_leads_into_the_mount_is_refused(mount: Mount) -> None:
+    """As a base backup of a server on it has them: who followed the link would wait for itself for ever."""
+    (mount.data / "pg_tblspc").mkdir()
+    (mount.data / "pg_tblspc/16400").symlink_to(mount.point / ".pgquern-tblspc/16400")
+    with pytest.raises(OSError, match="symbolic links"):
+        os.listdir(mount.point / "pg_tblspc/16400/PG_18_202506291")
+    assert "in the mount itself" in mount.figures()["said_last"]
+
+
 def test_the_log_does_not_pass_through(mount: Mount) -> None:
     direct = mount.wal == "direct"
     assert (mount.point / "pg_wal").is_symlink() == direct

@@ -43,7 +43,7 @@ static void must(bool holds)
 
 static pgq_tiercache *open_cache(pgq_code *code)
 {
-    pgq_tiercache_options options = {PAGES, FRAMES, SLOTS, PAGES / 16, NULL, unit};
+    pgq_tiercache_options options = {PAGES, FRAMES, SLOTS, PAGES / 16, NULL, unit, false};
     pgq_tiercache_files table = memory_table(&files);
     pgq_tiercache *const untouched = (pgq_tiercache *)&files, *cache = untouched;
 

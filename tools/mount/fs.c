@@ -108,6 +108,28 @@ static inode *special(const inode *parent, const char *name)
     return NULL;
 }
 
+static bool is_shown_here(const char *path)
+{
+    size_t top = strlen(options.mountpoint);
+
+    return strncmp(path, options.mountpoint, top) == 0 && path[top] == '/';
+}
+
+/* A tablespace's link that leads into the mount, as in a base backup of a server there: who followed it would wait for itself. */
+static bool leads_here(const char *path)
+{
+    char to[PATH_MAX];
+    ssize_t n = readlinkat(root.fd, path, to, sizeof(to) - 1);
+
+    if (n < 0)
+        return false;
+    to[n] = '\0';
+    if (is_shown_here(to))
+        say("%s leads to %s, which is in the mount itself: let it lead to the tablespace's own folder", path,
+            to);
+    return is_shown_here(to);
+}
+
 /* fresh: it was made just now, and is shown as it was made; who asks next may find another one. */
 static int find(inode *parent, const char *name, bool fresh, struct fuse_entry_param *e)
 {
@@ -120,6 +142,8 @@ static int find(inode *parent, const char *name, bool fresh, struct fuse_entry_p
         failed = attributes(i, &e->attr);
     } else {
         snprintf(path, sizeof(path), "%s%s", parent->kind == SHOWN ? "pg_tblspc/" : "", below(parent, name));
+        if (parent->kind == SHOWN && leads_here(path))
+            return -ELOOP;
         int fd = openat(parent->fd, path, O_PATH | O_CLOEXEC | (parent->kind == SHOWN ? 0 : O_NOFOLLOW));
         if (fd < 0)
             return -errno;
@@ -234,7 +258,6 @@ static void op_readlink(fuse_req_t req, fuse_ino_t ino)
 {
     const inode *i = of(req, ino);
     char to[PATH_MAX + 300], name[PATH_MAX], path[64];
-    size_t top = strlen(options.mountpoint);
     ssize_t n;
 
     if (i->kind == WAL_LINK) {
@@ -246,7 +269,7 @@ static void op_readlink(fuse_req_t req, fuse_ino_t ino)
         to[n] = '\0';
     }
     /* The name in pg_tblspc is the folder's there, too; what already leads here stays. */
-    if (i->kind == SPACE_LINK && (strncmp(to, options.mountpoint, top) != 0 || to[top] != '/')) {
+    if (i->kind == SPACE_LINK && !is_shown_here(to)) {
         if ((n = readlink(proc_path(i->fd, path), name, sizeof(name) - 1)) < 0) {
             reply(req, -errno);
             return;
