@@ -104,6 +104,13 @@ def test_each_candidate_gets_its_verdict(source: Path, words: list[str], verdict
         assert regression(folder, folder / "plain") == pytest.ExitCode.TESTS_FAILED
 
 
+def test_a_right_policy_passes() -> None:
+    """In each run of the tests: those of `tiercache` go by the names of policies, and twice a new one failed them all."""
+    source = Path("tests/tiercache/judge/tiercache_policy/right.c")
+    told = run("tiercache_policy", source, "--speed", "no", "--seed", "1")
+    assert "PASS " in told.stdout, told.stdout + told.stderr
+
+
 @pytest.mark.tools
 @pytest.mark.parametrize("word", ["PASS", "FAIL"])
 def test_a_script_gets_the_verdict(word: str) -> None:
