@@ -105,7 +105,7 @@ def test_each_candidate_gets_its_verdict(source: Path, words: list[str], verdict
 
 
 def test_a_right_policy_passes() -> None:
-    """In each run of the tests: those of `tiercache` go by the names of policies, and twice a new one failed them all."""
+    """In each run of the tests: those of `tiercache` go by the names of policies, twice a new one failed them all."""
     source = Path("tests/tiercache/judge/tiercache_policy/right.c")
     told = run("tiercache_policy", source, "--speed", "no", "--seed", "1")
     assert "PASS " in told.stdout, told.stdout + told.stderr
