@@ -299,7 +299,8 @@ static void open_cache(unsigned long long nth)
 {
     static const char *const policies[] = {NULL, "lru", "s3fifo"};
     pgq_tiercache_options options = {
-        PAGES, FRAMES, nth % 4 == 3 ? 0 : SLOTS, 1 + nth % 2, policies[nth % 3], nth % 5 == 4 ? 4096 : 0, false};
+        PAGES, FRAMES, nth % 4 == 3 ? 0 : SLOTS, 1 + nth % 2, policies[nth % 3], nth % 5 == 4 ? 4096 : 0,
+        false};
     pgq_tiercache_files table = memory_table(&files);
 
     table.read = slow_read;
