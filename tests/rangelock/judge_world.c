@@ -249,8 +249,10 @@ static void gather(file *f, unsigned most)
         w->limit = 0;
         ask(f, w);
         judge_worker(f, w);
-        if (w->is == REFUSED)
+        if (w->is == REFUSED) { /* in a later step it may be a thread's place */
+            w->is = IDLE;
             f->all--;
+        }
     }
     world_says(f->world, "  the director holds %u ranges", f->all - f->threads);
 }

@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { FEW_ENTRIES = 24, MOST_ENTRIES = 600, CALLS_OF_ONE = 400 };
+enum { FEW_ENTRIES = 24, MOST_ENTRIES = 600, CALLS_OF_ONE = 400, OFTEN = 300, SWEEPS = 400 };
 extern const policy_calls pgq_judge_calls;
 static unsigned long hits, evicted, pinned, doomed, none;
 
@@ -80,6 +80,33 @@ static void disturb(inputs *in, policy *p, bool there[])
     }
 }
 
+/* The same is done to all entries: each is used often, and once more; or all are pinned, used, and let go; or all are doomed. */
+static void sweep(inputs *in, policy *p, bool there[])
+{
+    uint64_t what = below(in, 3);
+    uint32_t often = below(in, 2) == 0 ? (uint32_t)below(in, p->n) : TABLE_NONE;
+
+    for (uint32_t e = 0; e < p->n; e++) {
+        if (!there[e] || p->queue_of[e] == DOOMED)
+            continue;
+        if (what == 1)
+            policy_set_aside(p, e);
+        if (what == 2)
+            policy_doom(p, e);
+        for (int uses = e == often ? OFTEN : 1; uses > 0 && what < 2; uses--)
+            p->calls->hit(p, e);
+    }
+    if (p->calls->victim(p) == TABLE_NONE)
+        none++;
+    for (uint32_t e = 0; e < p->n; e++)
+        if (there[e] && p->queue_of[e] == DOOMED) {
+            p->calls->remove(p, e, true);
+            there[e] = false;
+        } else if (there[e] && what == 1) {
+            policy_bring_back(p, e);
+        }
+}
+
 int main(int argc, char *argv[])
 {
     inputs in = {argc > 2 ? strtoull(argv[1], NULL, 10) * 2 + 1 : 1, NULL, -1, -1};
@@ -95,7 +122,9 @@ int main(int argc, char *argv[])
         if (!pgq_tiercache_policy_make(&p, &pgq_judge_calls, caches == 1 ? MOST_ENTRIES : entries))
             return JUDGE_BROKEN;
         for (uint64_t i = 0; i < calls; i++)
-            if (one_in(&in, many ? 30 : 3))
+            if (caches > 0 && one_in(&in, SWEEPS))
+                sweep(&in, &p, there);
+            else if (one_in(&in, many ? 30 : 3))
                 disturb(&in, &p, there);
             else
                 ask(&in, &p, there, caches == 0);
