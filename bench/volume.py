@@ -116,17 +116,17 @@ def limited(device: str, limits: Limits) -> Iterator[None]:
 def little_memory(mib: int) -> Iterator[None]:
     """So many MiB for this process and all that it starts meanwhile, with what the kernel caches of their files."""
     group, mine = MEMORY / f"pgquern-{os.getpid()}", str(os.getpid())
+    if os.getuid() or not (MEMORY / "memory.limit_in_bytes").exists():
+        raise Refused("little memory needs root, and the memory controller of cgroup v1")
     try:
-        if not (MEMORY / "memory.limit_in_bytes").exists():
-            raise Refused("little memory needs root, and the memory controller of cgroup v1")
-        group.mkdir()
-        (group / "memory.limit_in_bytes").write_text(str(mib << 20))
-        (group / "cgroup.procs").write_text(mine)
-    except OSError as error:
-        raise Refused(f"little memory: {error}") from error
-    try:
+        try:
+            group.mkdir()
+            (group / "memory.limit_in_bytes").write_text(str(mib << 20))
+            (group / "cgroup.procs").write_text(mine)
+        except OSError as error:
+            raise Refused(f"little memory: {error}") from error
         yield
     finally:
         (MEMORY / "cgroup.procs").write_text(mine)
-        (group / "memory.force_empty").write_text("0")
-        group.rmdir()
+        if group.exists():
+            group.rmdir()

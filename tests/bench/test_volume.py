@@ -77,3 +77,32 @@ def test_it_is_as_slow_as_it_is_told_and_nothing_is_left_after_a_signal(tmp_path
     loop = Path("/sys/dev/block", device, "loop")
     while loop.exists():  # the kernel lets go of it when the mount is gone
         time.sleep(0.1)
+
+
+LITTLE = """
+import os, sys
+from pathlib import Path
+from bench.volume import Refused, little_memory
+try:
+    with little_memory(48):
+        with open(sys.argv[1], "wb") as file:
+            for _ in range(200):
+                file.write(bytes(1 << 20))
+        group = next(line for line in Path("/proc/self/cgroup").read_text().splitlines() if ":memory:" in line)
+        used = Path("/sys/fs/cgroup/memory" + group.rpartition(":")[2], "memory.max_usage_in_bytes")
+        print(int(used.read_text()) >> 20)
+        raise OSError("of who measures")
+except Refused as error:
+    print("refused:", error)
+"""
+
+
+def test_memory_is_as_little_as_it_is_told_and_its_group_is_gone(tmp_path: Path) -> None:
+    child = subprocess.run([sys.executable, "-c", LITTLE, tmp_path / "file"], capture_output=True, text=True)
+    if child.stdout.startswith("refused:"):
+        assert "memory" in child.stdout
+        assert child.returncode == 0
+        return
+    assert "OSError: of who measures" in child.stderr
+    assert 0 < int(child.stdout) <= 48
+    assert not list(volume.MEMORY.glob("pgquern-*"))

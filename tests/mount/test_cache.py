@@ -170,8 +170,10 @@ def test_an_ssd_that_has_other_contents_or_another_mount_is_refused(mount: Mount
         (tmp_path / folder).mkdir(parents=True)
     (tmp_path / "other/PG_VERSION").write_text("18\n")
     (tmp_path / "letter").write_text("Dear reader")
+    (tmp_path / "image").write_bytes(bytes(1080) + b"a file system, behind its boot block")
     for ssd, why in (
         (tmp_path / "letter", "other contents"),
+        (tmp_path / "image", "other contents"),
         (tmp_path / "ssd", "another mount"),
         ("/dev/zero", "neither"),
     ):
@@ -180,6 +182,7 @@ def test_an_ssd_that_has_other_contents_or_another_mount_is_refused(mount: Mount
         assert why in done.stderr
         assert (tmp_path / "other/PG_VERSION").exists()
     assert (tmp_path / "letter").read_text() == "Dear reader"
+    assert (tmp_path / "image").stat().st_size < 2000
 
 
 @pytest.mark.parametrize(
@@ -198,7 +201,7 @@ def test_a_wrong_use_is_told(words: list[str], why: str, tmp_path: Path, monkeyp
 
 CHANGES = {
     "the cache is not told of a write": (
-        "                cache_write(file->window, number, size < PAGE ? now : bytes);\n", "                ;\n",
+        "                cache_write(window, number, size < PAGE ? now : bytes);\n", "                ;\n",
     ),
     "it keeps what was cut": (
         "        failed = -errno;\n    file->window = cache_new_window();\n", "        failed = -errno;\n",

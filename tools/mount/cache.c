@@ -21,6 +21,7 @@
 #define SSD_BLOCK  4096u
 #define SSD_SLOT   (SSD_BLOCK + PAGE)
 #define CLEANED_MS 1
+#define ENDS       (1 << 20)
 
 static pgq_tiercache *cache;
 static cache_below read_below;
@@ -85,19 +86,39 @@ static int file_sync(void *unused, int file)
 
 /* ---- start and end ---- */
 
-/* A file that had such a cache before, or has nothing yet. */
-static bool is_ours(int fd)
+static bool has_zeros(int fd, off_t from, size_t size)
 {
-    char start[8] = {0}; /* as csrc/tiercache/mount.c writes them */
+    static const char zeros[4096];
+    char bytes[sizeof(zeros)];
 
-    return pread(fd, start, sizeof(start), 0) >= 0 &&
-           (memcmp(start, (char[8]){0}, 8) == 0 || memcmp(start, "GPQGSSD2", 8) == 0);
+    for (size_t at = 0; at < size; at += sizeof(bytes))
+        if (pread(fd, bytes, sizeof(bytes), from + (off_t)at) != (ssize_t)sizeof(bytes) ||
+            memcmp(bytes, zeros, sizeof(bytes)) != 0)
+            return false;
+    return true;
 }
 
+/*
+ * It had such a cache before, or has nothing yet: a file without a byte, a device that begins and ends with zeros. A file system begins
+ * with zeros, too, but it has its own mark within a MiB of one end.
+ */
+static bool may_be_used(int fd, const struct stat *s)
+{
+    const off_t end = lseek(fd, 0, SEEK_END);
+    char start[8] = {0}; /* as csrc/tiercache/mount.c writes them */
+
+    if (pread(fd, start, sizeof(start), 0) == (ssize_t)sizeof(start) && memcmp(start, "GPQGSSD2", 8) == 0)
+        return true;
+    return S_ISREG(s->st_mode) ? end == 0
+                               : end >= ENDS && has_zeros(fd, 0, ENDS) && has_zeros(fd, end - ENDS, ENDS);
+}
+
+/* A device that is mounted, or otherwise in use, is refused by the kernel. */
 static int open_ssd(const char *path, uint64_t size)
 {
     struct stat s;
-    int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+    bool is_device = stat(path, &s) == 0 && S_ISBLK(s.st_mode);
+    int fd = open(path, O_RDWR | O_CLOEXEC | (is_device ? O_EXCL : O_CREAT), 0600);
 
     if (fd < 0 || fstat(fd, &s) != 0) {
         int failed = -errno;
@@ -108,9 +129,10 @@ static int open_ssd(const char *path, uint64_t size)
     }
     const char *wrong = !S_ISREG(s.st_mode) && !S_ISBLK(s.st_mode) ? "it is neither a file nor a device"
                         : flock(fd, LOCK_EX | LOCK_NB) != 0        ? "another mount uses it"
-                        : !is_ours(fd) ? "it has other contents, which would be lost: give a new file, or "
-                                         "overwrite its first 8 bytes with zeros"
-                                       : NULL;
+                        : !may_be_used(fd, &s)
+                            ? "it has other contents, which would be lost: give a new file, or a "
+                              "device whose first and last MiB are zeros"
+                            : NULL;
     int failed = wrong == NULL && S_ISREG(s.st_mode) ? -posix_fallocate(fd, 0, (off_t)size) : 0;
     if (wrong != NULL || failed != 0) {
         say("%s: %s", path, wrong != NULL ? wrong : strerror(-failed));

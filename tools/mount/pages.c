@@ -141,15 +141,15 @@ int pages_below(relfile *file, uint8_t *bytes, size_t size, uint64_t at)
 }
 
 /* A part of a page that is whole in the file, by the cache. */
-static int read_cached(relfile *file, uint8_t *bytes, size_t size, uint64_t at)
+static int read_cached(relfile *file, uint64_t window, uint8_t *bytes, size_t size, uint64_t at)
 {
     uint8_t page[PAGE];
 
     if (copy_out(file, at / PAGE, at % PAGE, size, bytes))
         return 0;
     if (size == PAGE)
-        return cache_read(file, file->window, at / PAGE, bytes);
-    int failed = cache_read(file, file->window, at / PAGE, page);
+        return cache_read(file, window, at / PAGE, bytes);
+    int failed = cache_read(file, window, at / PAGE, page);
     if (failed == 0)
         memcpy(bytes, page + at % PAGE, size);
     return failed;
@@ -171,8 +171,9 @@ int64_t pages_read(relfile *file, uint8_t *bytes, size_t size, uint64_t at)
     for (uint64_t here = at; here < end && failed == 0; here += n) {
         uint8_t *to = bytes + (here - at);
         n = piece(here, end);
-        if (here / PAGE < (uint64_t)length / PAGE && cache_takes(file->window, here / PAGE))
-            failed = read_cached(file, to, n, here);
+        uint64_t window = file->window; /* another one may be the file's at any time */
+        if (here / PAGE < (uint64_t)length / PAGE && cache_takes(window, here / PAGE))
+            failed = read_cached(file, window, to, n, here);
         else
             failed = read_absent(file, to, here, end, &n);
     }
@@ -211,8 +212,9 @@ static int write_page(relfile *file, const uint8_t *bytes, size_t size, uint64_t
         }
         pthread_mutex_unlock(&dirty.mutex);
         if (p != NULL) {
-            if (cache_takes(file->window, number))
-                cache_write(file->window, number, size < PAGE ? now : bytes);
+            uint64_t window = file->window;
+            if (cache_takes(window, number))
+                cache_write(window, number, size < PAGE ? now : bytes);
             return 0;
         }
         /* The rest of the page is below, and stays what it is while the range is locked. */
