@@ -1,44 +1,16 @@
 /* SPDX-License-Identifier: PostgreSQL */
-/* Wrong: gives up where the 500 oldest are all used. */
-#include "../tests/tiercache/candidate.h"
-
-/* A second chance. A hit marks its entry; the oldest one without a mark leaves, and those before it lose theirs. */
-void candidate_insert(policy *p, uint32_t entry, uint64_t page)
-{
-    p->pages[entry] = page;
-    p->hits[entry] = 0;
-    queue_join(p, MAIN, entry);
-}
-
-void candidate_hit(policy *p, uint32_t entry)
-{
-    p->hits[entry] = 1;
-}
+/* Wrong: as right.c, but gives up where the 500 oldest are all used. */
+#define candidate_victim right_victim
+static uint32_t candidate_victim(policy *p);
+#include "right.c"
+#undef candidate_victim
 
 uint32_t candidate_victim(policy *p)
 {
     uint32_t entry = p->queues[MAIN].tail;
 
-    for (int looked = 0; entry != TABLE_NONE && p->hits[entry] != 0; looked++) {
+    for (int looked = 0; entry != TABLE_NONE && p->hits[entry] != 0; looked++, entry = p->newer[entry])
         if (looked == 500)
-            return TABLE_NONE; /* enough looked at */
-        p->hits[entry] = 0;
-        queue_leave(p, entry);
-        queue_join(p, MAIN, entry);
-        entry = p->queues[MAIN].tail;
-    }
-    return entry;
-}
-
-void candidate_remove(policy *p, uint32_t entry, bool evicted)
-{
-    (void)evicted;
-    queue_leave(p, entry);
-}
-
-/* Nothing is known of pages that are not there. */
-void candidate_pass(policy *p, uint64_t page)
-{
-    (void)p;
-    (void)page;
+            return TABLE_NONE;
+    return right_victim(p);
 }

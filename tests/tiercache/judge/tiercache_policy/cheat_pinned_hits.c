@@ -1,46 +1,18 @@
 /* SPDX-License-Identifier: PostgreSQL */
-/* Wrong: lets a pinned page go that was used 250 times. */
-#include "../tests/tiercache/candidate.h"
-
-/* A second chance. A hit marks its entry; the oldest one without a mark leaves, and those before it lose theirs. */
-void candidate_insert(policy *p, uint32_t entry, uint64_t page)
-{
-    p->pages[entry] = page;
-    p->hits[entry] = 0;
-    queue_join(p, MAIN, entry);
-}
+/* Wrong: as right.c, but lets a pinned page go that was used 250 times. */
+#define candidate_hit right_hit
+static void candidate_hit(policy *p, uint32_t entry);
+#include "right.c"
+#undef candidate_hit
 
 void candidate_hit(policy *p, uint32_t entry)
 {
-    p->hits[entry] = (uint8_t)(p->hits[entry] + (p->hits[entry] < 250));
-    if (p->hits[entry] == 250 && p->queue_of[entry] == ASIDE) { /* so often used: it must be dear */
+    const unsigned often = p->hits[entry] + 1u;
+
+    right_hit(p, entry);
+    p->hits[entry] = (uint8_t)(often < 250 ? often : 250);
+    if (often == 250 && p->queue_of[entry] == ASIDE) {
         queue_leave(p, entry);
         queue_join(p, MAIN, entry);
     }
-}
-
-uint32_t candidate_victim(policy *p)
-{
-    uint32_t entry = p->queues[MAIN].tail;
-
-    while (entry != TABLE_NONE && p->hits[entry] != 0) {
-        p->hits[entry] = 0;
-        queue_leave(p, entry);
-        queue_join(p, MAIN, entry);
-        entry = p->queues[MAIN].tail;
-    }
-    return entry;
-}
-
-void candidate_remove(policy *p, uint32_t entry, bool evicted)
-{
-    (void)evicted;
-    queue_leave(p, entry);
-}
-
-/* Nothing is known of pages that are not there. */
-void candidate_pass(policy *p, uint64_t page)
-{
-    (void)p;
-    (void)page;
 }
